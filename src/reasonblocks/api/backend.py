@@ -1,0 +1,64 @@
+"""What reasonblocks asks of whoever answers: a server by HTTP, or the engine in process."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ..types import ETrace, MonitorEvaluation, StepRecord
+
+Event = dict[str, Any]
+"""A `run_start`, `step` or `run_finish` with its `type` and `run_id`, in the fields of the wire."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """What the monitors are asked about."""
+
+    run_id: str
+    steps: Sequence[StepRecord]
+    model: str = ""
+    task_profile: str = "coding"
+    weights: Mapping[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What patterns are looked for."""
+
+    tier: str
+    context: str
+    top_k: int
+    model: str = ""
+    failure_type: str | None = None
+
+
+class Backend(Protocol):
+    """Lookups may raise `Unavailable`; they are bounded by the caller's deadline."""
+
+    def refusal(self) -> str | None:
+        """Why a lookup would fail right now, if that is known without asking."""
+
+    async def evaluate(self, trajectory: Trajectory) -> MonitorEvaluation:
+        """Ask the monitors about a trajectory."""
+
+    async def retrieve(self, query: Query) -> list[ETrace]:
+        """Look patterns up."""
+
+    def forget_run(self, run_id: str) -> None:
+        """A run is over: what is held for its next evaluation may go."""
+
+    @property
+    def batches(self) -> bool:
+        """Whether events may be sent many at a time."""
+
+    async def discover(self) -> None:
+        """Ask, once, what the backend offers beyond the old protocol."""
+
+    async def send(self, event: Event) -> None:
+        """Deliver one event; raises `Unavailable` (try again) or `Rejected` (do not)."""
+
+    async def send_batch(self, events: Sequence[Event]) -> list[tuple[Event, str]]:
+        """Deliver events in order; what the backend refused comes back with its reason."""
+
+    async def aclose(self) -> None:
+        """Let go of what this backend holds on the current event loop."""

@@ -1,0 +1,262 @@
+"""rb-api by HTTP."""
+
+import random
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+import anyio
+import httpx
+import msgspec
+
+from .._version import __version__
+from ..errors import Rejected, Unavailable
+from ..runtime.breaker import Breaker
+from ..secret import Secret
+from ..types import ETrace, MonitorEvaluation, StepRecord
+from . import wire
+from .backend import Event, Query, Trajectory
+from .http import Answer, Endpoint, exchange, proxy_for, transports
+
+RETRIABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
+SEND_SECONDS = 5.0
+"""How long one delivery of events may take; they wait in the background, not in the agent."""
+MAX_CURSORS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How a lookup is repeated, always inside the step's budget."""
+
+    attempts: int = 8
+    first_delay: float = 0.01
+    longest_delay: float = 0.25
+
+    def delay(self, attempt: int) -> float:
+        """Seconds before the attempt after this one, with jitter so that many runs do not march in step."""
+        return min(self.first_delay * 2.0**attempt, self.longest_delay) * random.uniform(0.5, 1.0)
+
+
+@dataclass(slots=True)
+class Cursor:
+    """What the server holds of one run, and the steps as they were encoded for it."""
+
+    steps: list[StepRecord] = field(default_factory=list)
+    encoded: list[msgspec.Raw] = field(default_factory=list)
+    held: int = 0
+
+    def follow(self, steps: Sequence[StepRecord]) -> None:
+        """Take over the steps of a trajectory; those seen before are not encoded again."""
+        known = len(self.steps)
+        if known > len(steps) or (known and self.steps[-1] is not steps[known - 1]):
+            self.steps, self.encoded, self.held, known = [], [], 0, 0
+        for step in steps[known:]:
+            self.steps.append(step)
+            self.encoded.append(wire.encode_step(step))
+
+
+class RemoteBackend:
+    """The client half of the REST contract: lookups under a breaker, deliveries for the telemetry stream."""
+
+    def __init__(self, base_url: httpx.URL, key: Secret, *, step_timeout: float) -> None:
+        self._endpoint = Endpoint(
+            base=base_url.copy_with(raw_path=base_url.raw_path.rstrip(b"/") + b"/v1"),
+            authorization=b"Bearer " + key.reveal().encode(),
+            user_agent=f"reasonblocks/{__version__}",
+        )
+        self._proxy = proxy_for(base_url)
+        self._step_timeout = step_timeout
+        self._retry = RetryPolicy()
+        self._cursors: OrderedDict[str, Cursor] = OrderedDict()
+        self.breaker = Breaker()
+        self.capabilities: frozenset[str] | None = None
+        transports.warm(base_url.scheme == "https")
+
+    # -- lookups ---------------------------------------------------------------------------------
+
+    def refusal(self) -> str | None:
+        """Why a lookup would fail right now: the breaker is open."""
+        return self.breaker.refusal(time.monotonic())
+
+    async def retrieve(self, query: Query) -> list[ETrace]:
+        """POST /traces/retrieve."""
+        body: dict[str, Any] = {
+            "context": wire.cap(query.context),
+            "tier": query.tier,
+            "level": query.tier,
+            "top_k": query.top_k,
+        }
+        if query.model:
+            body["model"] = query.model
+        if query.failure_type:
+            body["failure_type"] = query.failure_type
+        answer = await self._lookup("/traces/retrieve", wire.encode(body))
+        return wire.decode_traces(_accepted(answer).content, query.tier)
+
+    async def evaluate(self, trajectory: Trajectory) -> MonitorEvaluation:
+        """POST /monitors/evaluate: what is new where the server can continue a run, the whole trace otherwise."""
+        cursor = self._cursor(trajectory.run_id)
+        cursor.follow(trajectory.steps)
+        question: dict[str, Any] = {"model": trajectory.model, "task_profile": trajectory.task_profile}
+        if trajectory.weights:
+            question["weights"] = dict(trajectory.weights)
+        if "incremental" in (self.capabilities or ()) and len(cursor.steps) <= wire.MAX_STEPS:
+            return await self._continue(trajectory.run_id, cursor, question)
+        question["steps"] = wire.newest_within(cursor.encoded)
+        answer = await self._lookup("/monitors/evaluate", wire.encode(question))
+        return wire.decode_evaluation(_accepted(answer).content)
+
+    async def _continue(self, run_id: str, cursor: Cursor, question: dict[str, Any]) -> MonitorEvaluation:
+        total = len(cursor.encoded)
+        for _ in range(3):
+            offset = cursor.held
+            question |= {"run_id": run_id, "offset": offset, "steps": cursor.encoded[offset:]}
+            answer = await self._lookup("/monitors/evaluate", wire.encode(question))
+            if answer.status != 409:
+                evaluation = wire.decode_evaluation(_accepted(answer).content)
+                cursor.held = total
+                return evaluation
+            have = _held_by_server(answer)
+            cursor.held = have if have <= total and have != offset else 0
+        raise Unavailable("the server and this run do not agree on the steps it holds")
+
+    def _cursor(self, run_id: str) -> Cursor:
+        cursor = self._cursors.get(run_id)
+        if cursor is None:
+            cursor = self._cursors[run_id] = Cursor()
+            if len(self._cursors) > MAX_CURSORS:
+                self._cursors.popitem(last=False)
+        return cursor
+
+    def forget_run(self, run_id: str) -> None:
+        """Drop the cursor of a run that is over."""
+        self._cursors.pop(run_id, None)
+
+    async def _lookup(self, path: str, body: bytes) -> Answer:
+        """One operation in the eyes of the breaker: all its attempts, within the caller's deadline."""
+        refusal = self.refusal()
+        if refusal:
+            raise Unavailable(refusal)
+        deadline = anyio.current_effective_deadline()
+        if deadline == float("inf"):
+            with anyio.move_on_after(self._step_timeout):
+                return await self._lookup(path, body)
+            raise Unavailable(f"no answer within {self._step_timeout} s")
+        self.breaker.begin()
+        try:
+            answer = await self._attempts(path, body, deadline)
+        except anyio.get_cancelled_exc_class():
+            # Our own deadline is the server's fault; a cancelled agent is not.
+            if anyio.current_time() >= deadline:
+                self.breaker.failed(time.monotonic())
+            else:
+                self.breaker.abandoned()
+            raise
+        except Exception:
+            self.breaker.failed(time.monotonic())
+            raise
+        if answer.status >= 400 and answer.status != 409:
+            self.breaker.failed(time.monotonic())
+        else:
+            self.breaker.succeeded()
+        return answer
+
+    async def _attempts(self, path: str, body: bytes, deadline: float) -> Answer:
+        for attempt in range(self._retry.attempts):
+            delay = self._retry.delay(attempt)
+            last = attempt == self._retry.attempts - 1
+            try:
+                answer = await self._post(path, body)
+            except Unavailable:
+                if last or anyio.current_time() + delay >= deadline:
+                    raise
+            else:
+                if answer.status not in RETRIABLE:
+                    return answer
+                delay = max(delay, answer.retry_after or 0.0)
+                if last or anyio.current_time() + delay >= deadline:
+                    return answer
+            await anyio.sleep(delay)
+        raise AssertionError("the last attempt returns or raises")
+
+    # -- deliveries ------------------------------------------------------------------------------
+
+    @property
+    def batches(self) -> bool:
+        """Whether the server takes many events at once."""
+        return "events" in (self.capabilities or ())
+
+    async def discover(self) -> None:
+        """GET /health, until it has answered once."""
+        if self.capabilities is not None:
+            return
+        answer = _accepted(await self._exchange("GET", "/health", None))
+        try:
+            health = msgspec.json.decode(answer.content, type=wire.HealthAnswer)
+        except msgspec.DecodeError as error:
+            raise Unavailable(f"the server's health is not understood: {error}") from None
+        self.capabilities = frozenset(health.capabilities or ())
+
+    async def send(self, event: Event) -> None:
+        """Deliver one event by its single route."""
+        kind, run_id = event["type"], event["run_id"]
+        body = {name: value for name, value in event.items() if name != "type"}
+        path = "/monitor/runs"
+        if kind != "run_start":
+            del body["run_id"]
+            path += f"/{quote(run_id, safe='')}/" + ("steps" if kind == "step" else "finish")
+        _accepted(await self._deliver(path, wire.encode(body)))
+
+    async def send_batch(self, events: Sequence[Event]) -> list[tuple[Event, str]]:
+        """Deliver events by POST /monitor/events."""
+        answer = await self._deliver("/monitor/events", wire.encode({"events": events}))
+        if answer.status in (404, 405):
+            self.capabilities = (self.capabilities or frozenset()) - {"events"}
+        content = _accepted(answer).content
+        try:
+            rejected = msgspec.json.decode(content, type=wire.EventsAnswer).rejected
+        except msgspec.DecodeError as error:
+            raise Unavailable(f"the server's answer to events is not understood: {error}") from None
+        refused: list[tuple[Event, str]] = []
+        for entry in rejected:
+            index = entry.get("index")
+            if isinstance(index, int) and 0 <= index < len(events):
+                refused.append((events[index], str(entry.get("detail", ""))))
+        return refused
+
+    async def _deliver(self, path: str, body: bytes) -> Answer:
+        with anyio.move_on_after(SEND_SECONDS):
+            return await self._post(path, body)
+        raise Unavailable(f"no answer to an event within {SEND_SECONDS} s")
+
+    async def _post(self, path: str, body: bytes) -> Answer:
+        return await self._exchange("POST", path, body)
+
+    async def _exchange(self, method: str, path: str, body: bytes | None) -> Answer:
+        transport = await transports.current(self._proxy)
+        return await exchange(transport, self._endpoint.request(method, path, body))
+
+    async def aclose(self) -> None:
+        """Close the connections of the running loop."""
+        await transports.aclose_current()
+
+
+def _held_by_server(answer: Answer) -> int:
+    try:
+        return max(0, msgspec.json.decode(answer.content, type=wire.ConflictAnswer).have)
+    except msgspec.DecodeError:
+        return 0
+
+
+def _accepted(answer: Answer) -> Answer:
+    """The answer, if the server did what was asked; otherwise the error that says why not."""
+    if answer.status < 300:
+        return answer
+    detail = answer.content[:200].decode("utf-8", "replace")
+    if answer.status in RETRIABLE:
+        raise Unavailable(f"the server answered {answer.status}: {detail}")
+    hint = "; check the API key" if answer.status in (401, 403) else ""
+    raise Rejected(answer.status, f"the server refused with {answer.status}: {detail}{hint}")

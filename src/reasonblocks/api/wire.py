@@ -1,0 +1,207 @@
+"""The structs of every request and answer, and the limits of the wire.
+
+Answers are decoded leniently where a field may be missing or null, and strictly where its type matters:
+what does not fit becomes `Unavailable`, never guidance.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from ..errors import Unavailable
+from ..types import ETrace, MonitorEvaluation, StepRecord
+
+MAX_TEXT = 64_000
+MAX_TASK = 4_000
+MAX_OUTCOME = 64
+MAX_RUN_ID = 256
+MAX_STEP_INDEX = 10_000
+MAX_STEPS = 2_000
+MAX_EVENTS = 500
+MAX_BODY = 4_500_000
+"""Bytes we put in one body: the server's cap is 5 MB, the rest is room for the frame around the steps."""
+RUN_ID_PATTERN = r"^[A-Za-z0-9_\-./:@]+$"
+
+
+class EvaluationAnswer(msgspec.Struct):
+    """The answer of POST /monitors/evaluate."""
+
+    inject: bool | None = False
+    intervention_text: str | None = None
+    fired: list[str] | None = None
+    scores: dict[str, float] | None = None
+    composite: float | None = 0.0
+    failure_type: str | None = None
+    intervention_source: str | None = None
+    injection_path: str | None = None
+    pattern_id: str | None = None
+
+
+class TraceAnswer(msgspec.Struct):
+    """One pattern in the answer of POST /traces/retrieve."""
+
+    tier: str | None = None
+    level: str | None = None
+    pattern_id: str | None = None
+    similarity: float | None = None
+    failure_type: str | None = None
+    fields: dict[str, Any] | None = None
+    model_family: str | None = None
+    source_trace_id: str | None = None
+
+
+class RetrieveAnswer(msgspec.Struct):
+    """The answer of POST /traces/retrieve; each pattern is decoded by itself, so that one bad one spoils no other."""
+
+    traces: list[msgspec.Raw]
+
+
+class HealthAnswer(msgspec.Struct):
+    """The answer of GET /health."""
+
+    status: str = ""
+    version: str | None = None
+    capabilities: list[str] | None = None
+
+
+class EventsAnswer(msgspec.Struct):
+    """The answer of POST /monitor/events."""
+
+    accepted: int = 0
+    rejected: list[dict[str, Any]] = []
+
+
+class ConflictAnswer(msgspec.Struct):
+    """The answer 409 of an incremental evaluation: how many steps the server holds."""
+
+    have: int
+
+
+class WireStep(msgspec.Struct, omit_defaults=True):
+    """A step as POST /monitors/evaluate takes it."""
+
+    thought: str = ""
+    action: str | None = None
+    action_input: str | None = None
+    observation: str | None = None
+    observation_is_error: bool = False
+
+
+_evaluation = msgspec.json.Decoder(EvaluationAnswer)
+_retrieval = msgspec.json.Decoder(RetrieveAnswer)
+_trace = msgspec.json.Decoder(TraceAnswer)
+_encoder = msgspec.json.Encoder(enc_hook=str)
+
+
+def encode(value: Any) -> bytes:
+    """`value` as JSON, whatever a caller put in it: odd objects become text, broken text is mended."""
+    try:
+        return _encoder.encode(value)
+    except (UnicodeEncodeError, TypeError, ValueError, OverflowError, RecursionError):
+        return _encoder.encode(plain(value))
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """`value` in terms of JSON alone."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if value is None or isinstance(value, bool | int | float):
+        return value if not isinstance(value, int) or abs(value) < 2**63 else str(value)
+    if depth > 50:
+        return "..."
+    if isinstance(value, msgspec.Struct):
+        value = {name: getattr(value, name) for name in value.__struct_fields__}
+    if isinstance(value, dict):
+        return {str(plain(str(key), depth + 1)): plain(item, depth + 1) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item, depth + 1) for item in value]
+    return plain(str(value), depth + 1)
+
+
+def cap(text: str | None, limit: int = MAX_TEXT) -> str | None:
+    """`text` within a limit of the wire: the head and the tail stay, the middle is left out."""
+    if text is None or len(text) <= limit:
+        return text
+    mark = f"\n[... {len(text) - limit} characters left out ...]\n"
+    if limit <= 2 * len(mark):
+        return text[:limit]
+    head = (limit - len(mark)) * 2 // 3
+    return text[:head] + mark + text[len(text) - (limit - len(mark) - head) :]
+
+
+def encode_step(step: StepRecord) -> msgspec.Raw:
+    """One step of a trace, encoded once and used in every later request."""
+    return msgspec.Raw(
+        encode(
+            WireStep(
+                thought=cap(step.thought) or "",
+                action=cap(step.action),
+                action_input=cap(step.action_input),
+                observation=cap(step.observation),
+                observation_is_error=step.observation_is_error,
+            )
+        )
+    )
+
+
+def newest_within(
+    steps: Sequence[msgspec.Raw], most: int = MAX_STEPS, room: int = MAX_BODY
+) -> Sequence[msgspec.Raw]:
+    """The newest steps that fit in one request."""
+    kept = steps[-most:]
+    size = sum(len(memoryview(step)) + 1 for step in kept)
+    first = 0
+    while size > room and first < len(kept) - 1:
+        size -= len(memoryview(kept[first])) + 1
+        first += 1
+    return kept[first:]
+
+
+def decode_evaluation(content: bytes) -> MonitorEvaluation:
+    """The monitors' answer, or `Unavailable` if it is not one."""
+    try:
+        answer = _evaluation.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Unavailable(f"the server's evaluation is not understood: {error}") from None
+    return MonitorEvaluation(
+        inject=bool(answer.inject),
+        intervention_text=answer.intervention_text,
+        fired=tuple(answer.fired or ()),
+        scores=answer.scores or {},
+        composite=answer.composite or 0.0,
+        failure_type=answer.failure_type,
+        intervention_source=answer.intervention_source,
+        injection_path=answer.injection_path,
+        pattern_id=answer.pattern_id,
+    )
+
+
+def decode_traces(content: bytes, tier: str) -> list[ETrace]:
+    """The patterns of an answer; those that are not understood are left out, unless it is all of them."""
+    try:
+        raw = _retrieval.decode(content).traces
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Unavailable(f"the server's patterns are not understood: {error}") from None
+    traces: list[ETrace] = []
+    problem = ""
+    for item in raw:
+        try:
+            traces.append(_etrace(_trace.decode(item), tier))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            problem = str(error)
+    if raw and not traces:
+        raise Unavailable(f"none of the server's {len(raw)} patterns is understood: {problem}")
+    return traces
+
+
+def _etrace(answer: TraceAnswer, tier: str) -> ETrace:
+    return ETrace(
+        tier=answer.tier or answer.level or tier,
+        similarity=answer.similarity or 0.0,
+        pattern_id=answer.pattern_id or "",
+        fields=answer.fields or {},
+        failure_type=answer.failure_type,
+        model_family=answer.model_family or "",
+        source_trace_id=answer.source_trace_id,
+    )

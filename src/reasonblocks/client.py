@@ -1,0 +1,246 @@
+"""ReasonBlocks: settings in, middleware out."""
+
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import Any, NoReturn, Self
+
+from langchain.chat_models import init_chat_model
+from langchain_core.language_models import BaseChatModel
+
+from . import settings
+from .api.backend import Event
+from .api.facade import ReasonBlocksAPI
+from .api.remote import RemoteBackend
+from .call import Setup
+from .errors import SettingsError
+from .fsm import DifficultyFSM
+from .identity import checked_run_id
+from .injections import BaseInjection, E1Injection, E2Injection, E3Injection, MonitorSteeringInjection
+from .middleware import ReasonBlocksMiddleware
+from .run import Outlets
+from .runtime.deadline import StepBudget
+from .steering.plan import Policy
+from .steering.scoring import score_step
+from .telemetry.stream import DRAIN_SECONDS, TelemetryStream
+from .types import FSMState, InjectionNotice
+
+
+class ReasonBlocks:
+    """The entry point: one per backend, shared by as many agents as you like.
+
+    Every argument that is left out is taken from the environment variable `REASONBLOCKS_<ARGUMENT>` where it
+    is text, a number or a switch, and has its default otherwise.
+    """
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        *,
+        base_url: str | None = None,
+        step_timeout: float | None = None,
+        e_traces_enabled: bool | None = None,
+        monitors_enabled: bool | None = None,
+        live_streaming_enabled: bool | None = None,
+        steer: bool | None = None,
+        task_profile: str | None = None,
+        monitor_weights: Mapping[str, float] | None = None,
+        model_routing: Mapping[str, str | BaseChatModel] | None = None,
+        fsm_thresholds: Mapping[str, float] | None = None,
+        token_budget: int | None = None,
+        cache_control: str | None = None,
+        injections: Iterable[BaseInjection] = (),
+        redact: Callable[[Event], Event | None] | None = None,
+        on_injection: Callable[[InjectionNotice], object] | None = None,
+        data_dir: str | None = None,
+        otel: object = None,
+        allow_insecure_http: bool = False,
+    ) -> None:
+        _refuse_what_is_not_built(data_dir, otel)
+        timeout = settings.seconds("step_timeout", step_timeout, 2.0)
+        connection = settings.resolve_connection(api_key, base_url, allow_insecure_http=allow_insecure_http)
+        self._base_url = str(connection.base_url)
+        self._profile = settings.profile(task_profile)
+        self._weights = settings.weights(monitor_weights)
+        self._monitors_enabled = settings.flag("monitors_enabled", monitors_enabled, True)
+        self._e_traces_enabled = settings.flag("e_traces_enabled", e_traces_enabled, True)
+        self._steer = settings.flag("steer", steer, True)
+        self._cache_control = settings.cache_control(cache_control)
+        self._fsm = DifficultyFSM.from_mapping(fsm_thresholds)
+        self._routes = _routes(model_routing)
+        self._own_injections = _checked_injections(injections)
+        self._budget = StepBudget(timeout)
+        self._backend = RemoteBackend(connection.base_url, connection.key, step_timeout=timeout)
+        self.api = ReasonBlocksAPI(backend=self._backend)
+        """Lookups by hand, for injections of one's own."""
+        self._stream = TelemetryStream(self._backend)
+        streams = settings.flag("live_streaming_enabled", live_streaming_enabled, True)
+        self._outlets = Outlets(
+            backend=self._backend,
+            post=self._stream.post if streams else None,
+            redact=_callable("redact", redact),
+            on_injection=_callable("on_injection", on_injection),
+            steer=self._steer,
+            score_window=self._fsm.longest_window,
+            token_budget=settings.budget(token_budget),
+        )
+        weakref.finalize(self, self._stream.retire).atexit = False
+
+    def middleware(
+        self,
+        *,
+        run_id: str | None = None,
+        agent_name: str = "",
+        task: str = "",
+        framework: str = "langchain",
+        model: str = "",
+        codebase_id: str = "",
+        org_id: str = "default",
+        project_id: str = "default",
+        task_profile: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> ReasonBlocksMiddleware:
+        """A LangChain middleware; one serves any number of concurrent and successive runs."""
+        profile = settings.profile(task_profile) if task_profile is not None else self._profile
+        facts = {
+            "agent_name": agent_name,
+            "task": task,
+            "framework": framework,
+            "model": model,
+            "codebase_id": codebase_id,
+            "org_id": org_id,
+            "project_id": project_id,
+            "task_profile": profile,
+            "metadata": dict(metadata or {}),
+        }
+        return ReasonBlocksMiddleware(
+            Setup(
+                policy=self._policy(model, profile),
+                outlets=self._outlets,
+                budget=self._budget,
+                stream=self._stream if self._outlets.post is not None else None,
+                owner=self,
+                facts=facts,
+                first_run_id=checked_run_id(run_id),
+                routes=self._routes,
+                cache_control=self._cache_control,
+                steer=self._steer,
+            )
+        )
+
+    def _policy(self, model: str, profile: str) -> Policy:
+        monitors = (
+            MonitorSteeringInjection(self.api, model, profile, self._weights)
+            if self._monitors_enabled
+            else None
+        )
+        tiers = (
+            [E1Injection(self.api), E2Injection(self.api), E3Injection(self.api)]
+            if self._e_traces_enabled
+            else []
+        )
+        return Policy(fsm=self._fsm, monitors=monitors, injections=(*tiers, *self._own_injections))
+
+    @staticmethod
+    def score_step(text: str) -> float:
+        """How difficult a thought looks, from 0 to 1."""
+        return score_step(text)
+
+    def stats(self) -> dict[str, Any]:
+        """What became of the telemetry so far."""
+        counters = self._stream.counters
+        return {
+            "enqueued": counters.enqueued,
+            "sent": counters.sent,
+            "retried": counters.retried,
+            "dropped": dict(counters.dropped),
+            "breaker_open": self._backend.breaker.is_open,
+        }
+
+    # -- closing ---------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Deliver what is on its way, for at most 5 s, and leave no thread; the next run starts it again."""
+        self._stream.flush(DRAIN_SECONDS)
+        self._stream.close()
+
+    async def aclose(self) -> None:
+        """As `close`, without blocking the event loop; its connections are closed too."""
+        await self._stream.aflush(DRAIN_SECONDS)
+        await self._stream.aclose()
+        await self._backend.aclose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    def __repr__(self) -> str:
+        return f"ReasonBlocks(base_url={self._base_url!r}, api_key='***')"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "ReasonBlocks holds connections and a key and is not pickled; create it where it is used"
+        )
+
+
+def _refuse_what_is_not_built(data_dir: object, otel: object) -> None:
+    if data_dir is not None:
+        raise SettingsError(settings.no_engine(f"data_dir is {data_dir!r}"))
+    if otel is not None:
+        raise SettingsError(
+            f"otel is {otel!r}, but this version does not export spans; leave it out and read runs from the server"
+        )
+
+
+def _routes(routing: Mapping[str, str | BaseChatModel] | None) -> dict[FSMState, BaseChatModel]:
+    """The model of each state; a model that is only named is created here, once."""
+    routes: dict[FSMState, BaseChatModel] = {}
+    for name, model in (routing or {}).items():
+        state = FSMState.__members__.get(str(name).upper())
+        if state is None:
+            known = ", ".join(FSMState.__members__)
+            raise SettingsError(f"model_routing has the state {name!r}; expected one of {known}, in any case")
+        routes[state] = _created(state, model) if isinstance(model, str) else model
+        if not isinstance(routes[state], BaseChatModel):
+            raise SettingsError(
+                f"model_routing[{name!r}] is a {type(model).__name__}; expected a model id or a chat model"
+            )
+    return routes
+
+
+def _created(state: FSMState, model_id: str) -> BaseChatModel:
+    try:
+        created: BaseChatModel = init_chat_model(model_id)
+    except Exception as error:
+        raise SettingsError(
+            f"model_routing[{state.value!r}]: {model_id!r} cannot be created: {error}"
+        ) from error
+    return created
+
+
+def _checked_injections(injections: Iterable[BaseInjection]) -> tuple[BaseInjection, ...]:
+    found = tuple(injections)
+    for injection in found:
+        if not isinstance(injection, BaseInjection):
+            raise SettingsError(
+                f"injections holds {injection!r:.80}; expected instances of reasonblocks.injections.BaseInjection"
+            )
+    return found
+
+
+def _callable(name: str, value: Any) -> Any:
+    if value is not None and not callable(value):
+        raise SettingsError(f"{name} is a {type(value).__name__}; expected a function")
+    return value

@@ -1,0 +1,120 @@
+"""Who a run is: its id, its parent, and the snapshot by which another process knows it again."""
+
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from .api.wire import MAX_RUN_ID, RUN_ID_PATTERN
+from .errors import SettingsError
+from .injections.base import BaseInjection
+from .messages import last_reply
+from .registry import current_run, registry
+from .run import Run
+from .runtime.contain import contain
+
+METADATA_RUN_ID = "reasonblocks_run_id"
+METADATA_SWITCH = "reasonblocks"
+_CHECKPOINTER = "__pregel_checkpointer"
+_REPLAY = "__pregel_replay_state"
+_FORBIDDEN = re.compile(r"[^A-Za-z0-9_\-./:@]")
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a run is called and where it comes from."""
+
+    run_id: str
+    parent_id: str | None = None
+    relation: str | None = None
+
+
+def checked_run_id(run_id: str | None) -> str | None:
+    """A run id that a user gave, if the wire can carry it."""
+    if run_id is None:
+        return None
+    if not isinstance(run_id, str) or not re.match(RUN_ID_PATTERN, run_id) or len(run_id) > MAX_RUN_ID:
+        raise SettingsError(
+            f"run_id is {run_id!r:.80}; expected 1 to {MAX_RUN_ID} characters of A-Z a-z 0-9 _ - . / : @"
+        )
+    return run_id
+
+
+def identify(given: str | None, config: Mapping[str, Any], execution_run_id: str | None) -> Identity:
+    """The identity of a run that begins."""
+    named = _named(config)
+    enclosing = current_run.get()
+    parent = named if named in registry.live else enclosing.run_id if enclosing is not None else None
+    if given is None and named is not None and named not in registry.live:
+        given = named
+    if given is None and execution_run_id and execution_run_id not in registry.live:
+        given = execution_run_id
+    run_id = given or new_run_id()
+    return Identity(run_id, parent, "nested") if parent and parent != run_id else Identity(run_id)
+
+
+def new_run_id() -> str:
+    """An id for a run that nobody named."""
+    return uuid.uuid4().hex
+
+
+def _named(config: Mapping[str, Any]) -> str | None:
+    """The id that the config names, made fit for the wire."""
+    named = (config.get("metadata") or {}).get(METADATA_RUN_ID)
+    if named is None or named == "":
+        return None
+    text = str(named)
+    fit = _FORBIDDEN.sub("_", text)[:MAX_RUN_ID]
+    if fit != text:
+        with contain("run id"):
+            raise SettingsError(
+                f"metadata.{METADATA_RUN_ID} is {text!r:.80}, which the wire cannot carry; {fit!r} is used"
+            )
+    return fit
+
+
+def opted_out(config: Mapping[str, Any]) -> bool:
+    """Whether the config's metadata says `reasonblocks: off`."""
+    switch = (config.get("metadata") or {}).get(METADATA_SWITCH)
+    return switch is False or (isinstance(switch, str) and switch.lower() in ("off", "false", "0", "no"))
+
+
+def is_resumable(config: Mapping[str, Any]) -> bool:
+    """Whether a checkpointer keeps this run."""
+    return bool((config.get("configurable") or {}).get(_CHECKPOINTER))
+
+
+def replay_of(config: Mapping[str, Any]) -> object | None:
+    """The time travel that the graph is on, if it is on one."""
+    found: object | None = (config.get("configurable") or {}).get(_REPLAY)
+    return found
+
+
+def superstep(config: Mapping[str, Any]) -> int | None:
+    """The step of the graph, as LangGraph counts."""
+    found = (config.get("metadata") or {}).get("langgraph_step")
+    return found if isinstance(found, int) else None
+
+
+def snapshot(run: Run, messages: Sequence[BaseMessage]) -> dict[str, Any]:
+    """What a checkpoint keeps of a run: small, plain, enough to go on in another process."""
+    reply = last_reply(messages)
+    return {**run.memento(), "last_reply": reply.id if reply else None}
+
+
+def restore(
+    run: Run, saved: Mapping[str, Any], messages: Sequence[BaseMessage], injections: Sequence[BaseInjection]
+) -> None:
+    """Bring a new Run to where the saved one was; its steps are read back from the messages."""
+    replies = [message for message in messages if isinstance(message, AIMessage)]
+    known = saved.get("last_reply")
+    # The snapshot was written before a model call: replies behind its last one are calls that returned since.
+    # If that one is gone from the history (it was summarised), only the newest reply can be one of them.
+    split = next((i + 1 for i, reply in enumerate(replies) if reply.id == known), max(0, len(replies) - 1))
+    if known is None:
+        split = 0
+    before = replies[max(0, split - int(saved.get("step", 0))) : split]
+    run.recall(saved, before, replies[split:], messages, injections)

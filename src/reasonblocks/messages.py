@@ -1,0 +1,131 @@
+"""From LangChain's messages to what a step was: its thought, its actions, what came back, what it cost."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from .api.wire import encode
+
+_REASONING_KEYS = ("thinking", "reasoning", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one model call."""
+
+    total: int = 0
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What one tool call gave."""
+
+    text: str
+    is_error: bool = False
+
+
+def thought_of(message: AIMessage) -> str:
+    """Text and reasoning of a message; the compact rendering of its tool calls where it has neither."""
+    parts = [*_reasoning_beside(message), *_content_texts(message.content)]
+    text = "\n".join(part for part in parts if part and part.strip())
+    return text or "; ".join(f"{call['name']}({_arguments(call['args'])})" for call in message.tool_calls)
+
+
+def _reasoning_beside(message: AIMessage) -> list[str]:
+    """Reasoning that some providers put beside the content."""
+    beside = message.additional_kwargs.get("reasoning_content") if message.additional_kwargs else None
+    return [beside] if isinstance(beside, str) else []
+
+
+def _content_texts(content: str | list[Any]) -> Iterable[str]:
+    if isinstance(content, str):
+        yield content
+        return
+    for block in content:
+        if isinstance(block, str):
+            yield block
+        elif isinstance(block, dict) and block.get("type") in ("text", "thinking", "reasoning"):
+            yield from _block_texts(block)
+
+
+def _block_texts(block: dict[str, Any]) -> Iterable[str]:
+    for key in _REASONING_KEYS:
+        if isinstance(value := block.get(key), str):
+            yield value
+    for part in block.get("summary") or ():
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
+            yield part["text"]
+
+
+def _arguments(arguments: Any) -> str:
+    return encode(arguments).decode("utf-8", "replace")
+
+
+def action_of(message: AIMessage) -> tuple[str | None, str | None]:
+    """The names of the tools a message calls, and their arguments as JSON (a list if there are several)."""
+    calls = message.tool_calls
+    if not calls:
+        return None, None
+    names = ", ".join(call["name"] for call in calls)
+    return names, _arguments(calls[0]["args"] if len(calls) == 1 else [call["args"] for call in calls])
+
+
+def usage_of(message: AIMessage) -> Usage:
+    """Tokens as the provider reported them."""
+    usage = message.usage_metadata
+    if not usage:
+        return Usage()
+    details = usage.get("input_token_details") or {}
+    return Usage(
+        total=usage.get("total_tokens") or 0,
+        input=usage.get("input_tokens") or 0,
+        output=usage.get("output_tokens") or 0,
+        cache_read=details.get("cache_read") or 0,
+    )
+
+
+def observation_of(message: ToolMessage) -> Observation:
+    """What a tool answered."""
+    return Observation(text_of(message), message.status == "error")
+
+
+def text_of(message: BaseMessage) -> str:
+    """The text of any message."""
+    content = message.content
+    if isinstance(content, str):
+        return content
+    return "\n".join(_content_texts(content)) or encode(content).decode("utf-8", "replace")
+
+
+def observed_after(messages: Sequence[BaseMessage], calls: Iterable[str | None]) -> dict[str, Observation]:
+    """What the newest messages answered to the tool calls with these ids."""
+    wanted = set(calls)
+    found: dict[str, Observation] = {}
+    for message in reversed(messages):
+        if isinstance(message, AIMessage):
+            break
+        if isinstance(message, ToolMessage) and message.tool_call_id in wanted:
+            found.setdefault(message.tool_call_id, observation_of(message))
+    return found
+
+
+def all_observed(messages: Sequence[BaseMessage]) -> dict[str, Observation]:
+    """What every tool call of a history was answered."""
+    return {
+        message.tool_call_id: observation_of(message)
+        for message in messages
+        if isinstance(message, ToolMessage)
+    }
+
+
+def last_reply(messages: Sequence[BaseMessage]) -> AIMessage | None:
+    """The newest message of the model."""
+    for message in reversed(messages):
+        if isinstance(message, AIMessage):
+            return message
+    return None

@@ -1,0 +1,494 @@
+"""LangChain's hooks, as thin as they can be: find the run, let it decide, do what it decided.
+
+Nothing here holds state: runs do. Every hook exists twice, for LangChain runs a sync hook of an async agent
+on the event loop; both halves call the same code but for the one line that waits.
+
+`awrap_model_call` and `awrap_tool_call` are plain functions that return their coroutine. LangChain puts every
+wrap hook inside LangSmith's `traceable`, and that takes a coroutine function through two worker threads and a
+new task on every call, whether anything is traced or not: more than all of our own work.
+"""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextvars import ContextVar
+from dataclasses import replace
+from types import TracebackType
+from typing import Annotated, Any, NotRequired, Self
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import PrivateStateAttr, ToolCallRequest
+from langchain_core.messages import ToolMessage
+from langgraph.channels.untracked_value import UntrackedValue
+from langgraph.config import get_config
+from langgraph.errors import GraphBubbleUp
+from langgraph.runtime import Runtime
+from langgraph.types import Command, TracePolicy
+
+from . import identity
+from .call import Call, Response, Setup, composed_call, reply_in
+from .messages import Observation, observation_of
+from .registry import Book, RunHandle, Watch, current_run, registry
+from .run import SUCCESS, Run
+from .runtime.contain import contain, describe
+from .runtime.drivers import drive, drive_sync, on_event_loop
+from .settings import disabled
+from .steering.gate import E1_COMPOSITE_THRESHOLD
+from .steering.plan import Prepared, prepare
+from .telemetry.stream import DRAIN_SECONDS
+from .types import StepLogEntry
+
+logger = logging.getLogger("reasonblocks")
+
+HANDLE = "_reasonblocks_run"
+SNAPSHOT = "_reasonblocks_snapshot"
+
+
+class ReasonBlocksState(AgentState[Any]):
+    """What our hooks keep in the agent's state; neither key is ever part of its output."""
+
+    _reasonblocks_run: NotRequired[Annotated[Any, UntrackedValue, PrivateStateAttr]]
+    _reasonblocks_snapshot: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
+
+
+def _nothing(payload: Any) -> dict[str, Any]:
+    return {}
+
+
+class Block:
+    """A `with middleware:` and the runs that began inside it."""
+
+    def __init__(self, outer: "Block | None") -> None:
+        self.outer = outer
+        self.watches: list[Watch] = []
+
+
+_block: ContextVar[Block | None] = ContextVar("reasonblocks_block", default=None)
+
+
+class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Watches and steers any number of concurrent and successive runs of an agent."""
+
+    state_schema = ReasonBlocksState
+    trace_policy = TracePolicy(process_inputs=_nothing, process_outputs=_nothing)
+    """Where LangSmith traces, our spans carry no second copy of the conversation."""
+
+    def __init__(self, setup: Setup) -> None:
+        super().__init__()
+        self._setup = setup
+        self._book = Book()
+        self._unused_run_ids = [setup.first_run_id] if setup.first_run_id else []
+        self._warned_about_loop = False
+        self._e1_gate_composite_threshold = E1_COMPOSITE_THRESHOLD
+
+    @property
+    def name(self) -> str:
+        """The name of our nodes in the agent's graph."""
+        return "ReasonBlocks"
+
+    # -- for users -------------------------------------------------------------------------------
+
+    @property
+    def step_log(self) -> list[StepLogEntry]:
+        """The log of the only open run, else of the latest one."""
+        return self._book.step_log()
+
+    @property
+    def _monitor_eval_history(self) -> list[Any]:
+        shown = self._book.shown()
+        return shown._monitor_eval_history if shown else []
+
+    def run(self, run_id: str) -> Run:
+        """Any open or recent run, with its `step_log`."""
+        return self._book.get(run_id)
+
+    def mark_failure(self, reason: str, run_id: str | None = None) -> None:
+        """Give a run its outcome: that of the current hook or tool, else the only open one, else the latest."""
+        self._book.meant(run_id).mark(str(reason).strip() or "failure")
+
+    def close(self) -> None:
+        """Deliver what is on its way, for at most 5 s; the middleware stays usable."""
+        self._book.settle()
+        if self._setup.stream is not None:
+            self._setup.stream.flush(DRAIN_SECONDS)
+
+    async def aclose(self) -> None:
+        """As `close`, without blocking the event loop."""
+        self._book.settle()
+        if self._setup.stream is not None:
+            await self._setup.stream.aflush(DRAIN_SECONDS)
+
+    def __enter__(self) -> Self:
+        _block.set(Block(_block.get()))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._leave(error)
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._leave(error)
+        await self.aclose()
+
+    def _leave(self, error: BaseException | None) -> None:
+        """End a `with`: an exception that leaves it is the outcome of the runs that began in it."""
+        block = _block.get()
+        watches = block.watches if block is not None else list(self._book.open.values())
+        if block is not None:
+            _block.set(block.outer)
+        if error is None:
+            return
+        with contain("leaving the context"):
+            unfinished = [watch for watch in watches if watch.run.outcome is None]
+            for watch in unfinished or watches[-1:]:
+                watch.end(f"failure: {type(error).__name__}")
+
+    # -- before_agent, before_model, after_agent -------------------------------------------------
+    # One line each, naming nothing global: LangGraph disassembles the functions of its nodes when an agent is
+    # compiled, to find subgraphs, and takes a millisecond for a page of code.
+
+    def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """A run begins."""
+        return self._start(state, runtime)
+
+    async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """A run begins."""
+        return self._start(state, runtime)
+
+    def before_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Decide about the next model call, asking the backend on the runtime's own loop."""
+        return self._decide_sync(state)
+
+    async def abefore_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """Decide about the next model call."""
+        return await self._decide(state)
+
+    def after_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """A run returned cleanly."""
+        self._end(state)
+        return None
+
+    async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
+        """A run returned cleanly."""
+        self._end(state)
+        return None
+
+    def _start(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
+        update: dict[str, Any] | None = None
+        with contain("before_agent"):
+            config = get_config()
+            if disabled() or identity.opted_out(config):
+                return {HANDLE: RunHandle(None)}
+            update = self._carry(self._begin(config, runtime), state)
+        return update
+
+    def _end(self, state: Mapping[str, Any]) -> None:
+        with contain("after_agent"):
+            watch = self._find(state)
+            if watch is not None:
+                self._touch(watch)
+                watch.end(SUCCESS, state["messages"])
+
+    def _decide_sync(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
+        watch = self._find(state)
+        if watch is None:
+            return None
+        self._prepare_sync(watch, state)
+        return self._carry(watch, state)
+
+    async def _decide(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
+        watch = self._find(state)
+        if watch is None:
+            return None
+        await self._prepare(watch, state)
+        return self._carry(watch, state)
+
+    async def _prepare(self, watch: Watch, state: Mapping[str, Any]) -> None:
+        began = time.perf_counter()
+        try:
+            with contain("prepare", watch.run.errors):
+                if self._needs_plan(watch, state):
+                    self._accept(watch, await drive(self._plan(watch), self._setup.budget), began)
+        except BaseException as error:
+            watch.raised(error)
+            raise
+
+    def _prepare_sync(self, watch: Watch, state: Mapping[str, Any]) -> None:
+        began = time.perf_counter()
+        try:
+            with contain("prepare", watch.run.errors):
+                if self._needs_plan(watch, state):
+                    self._warn_on_loop()
+                    self._accept(watch, drive_sync(self._plan(watch), self._setup.budget), began)
+        except BaseException as error:
+            watch.raised(error)
+            raise
+
+    def _needs_plan(self, watch: Watch, state: Mapping[str, Any]) -> bool:
+        """Close the step before; whether the next one has not been decided about yet."""
+        self._touch(watch)
+        run = watch.run
+        run.complete_step(state["messages"])
+        return run.prepared is None or run.prepared.step != run.step
+
+    def _plan(self, watch: Watch) -> Any:
+        return prepare(watch.run.situation(self._e1_gate_composite_threshold), self._setup.policy)
+
+    def _accept(self, watch: Watch, prepared: Prepared, began: float) -> None:
+        timed = replace(prepared, added_seconds=time.perf_counter() - began)
+        watch.run.accept(timed, monitored=self._setup.policy.monitors is not None)
+
+    def _warn_on_loop(self) -> None:
+        if not self._warned_about_loop and on_event_loop():
+            self._warned_about_loop = True
+            logger.warning(
+                "a sync agent runs inside a running event loop and blocks it; "
+                "use `await agent.ainvoke(...)` there, so that neither the model nor reasonblocks holds the loop up"
+            )
+
+    # -- wrap_model_call -------------------------------------------------------------------------
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> Response:
+        """Call the model with what was decided, and record what it said."""
+        watch = self._find(request.state)
+        if watch is None:
+            return handler(request)
+        if watch.run.prepared is None:
+            self._prepare_sync(watch, request.state)
+        call = self._compose(watch, request)
+        token = current_run.set(watch.run)
+        try:
+            response = handler(call.request)
+        except BaseException as error:
+            self._raised(watch, error)
+            raise
+        finally:
+            current_run.reset(token)
+        self._record(watch, call, response)
+        return response
+
+    def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> Coroutine[Any, Any, Response]:
+        """Call the model with what was decided, and record what it said."""
+        return self._around_model(request, handler)
+
+    async def _around_model(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> Response:
+        watch = self._find(request.state)
+        if watch is None:
+            return await handler(request)
+        if watch.run.prepared is None:
+            await self._prepare(watch, request.state)
+        call = self._compose(watch, request)
+        token = current_run.set(watch.run)
+        try:
+            response = await handler(call.request)
+        except BaseException as error:
+            self._raised(watch, error)
+            raise
+        finally:
+            current_run.reset(token)
+        self._record(watch, call, response)
+        return response
+
+    def _compose(self, watch: Watch, request: ModelRequest[Any]) -> Call:
+        """The request as the model gets it; as it came, if anything goes wrong here."""
+        call = Call(request, began=time.perf_counter())
+        with contain("compose", watch.run.errors):
+            self._touch(watch)
+            call = composed_call(watch, request, self._setup)
+        return call
+
+    def _record(self, watch: Watch, call: Call, response: Response) -> None:
+        with contain("record", watch.run.errors):
+            message = reply_in(response)
+            if message is not None:
+                latency = time.perf_counter() - call.began
+                watch.run.record(message, call.composed, call.model_id, latency)
+
+    def _raised(self, watch: Watch, error: BaseException) -> None:
+        """An exception passes on its way to the agent; a graph's own signals are not failures."""
+        with contain("noting an exception", watch.run.errors):
+            if not isinstance(error, GraphBubbleUp):
+                watch.raised(error)
+
+    # -- wrap_tool_call --------------------------------------------------------------------------
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
+    ) -> ToolMessage | Command[Any]:
+        """Let a tool run as part of its run: agents it calls are nested, its errors are seen."""
+        watch = self._find_for_tool(request)
+        if watch is None:
+            return handler(request)
+        token = current_run.set(watch.run)
+        try:
+            result = handler(request)
+        except BaseException as error:
+            self._tool_raised(watch, request, error)
+            raise
+        finally:
+            current_run.reset(token)
+        self._observed(watch, request, result)
+        return result
+
+    def awrap_tool_call(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
+    ) -> Coroutine[Any, Any, ToolMessage | Command[Any]]:
+        """Let a tool run as part of its run: agents it calls are nested, its errors are seen."""
+        return self._around_tool(request, handler)
+
+    async def _around_tool(
+        self,
+        request: ToolCallRequest,
+        handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]],
+    ) -> ToolMessage | Command[Any]:
+        watch = self._find_for_tool(request)
+        if watch is None:
+            return await handler(request)
+        token = current_run.set(watch.run)
+        try:
+            result = await handler(request)
+        except BaseException as error:
+            self._tool_raised(watch, request, error)
+            raise
+        finally:
+            current_run.reset(token)
+        self._observed(watch, request, result)
+        return result
+
+    def _find_for_tool(self, request: ToolCallRequest) -> Watch | None:
+        watch = self._find(request.state) if isinstance(request.state, Mapping) else None
+        if watch is not None:
+            with contain("wrap_tool_call", watch.run.errors):
+                watch.tool_begins(request.tool_call["id"], identity.superstep(get_config()))
+        return watch
+
+    def _observed(self, watch: Watch, request: ToolCallRequest, result: ToolMessage | Command[Any]) -> None:
+        if isinstance(result, ToolMessage):
+            with contain("wrap_tool_call", watch.run.errors):
+                watch.run.observe(request.tool_call["id"], observation_of(result))
+
+    def _tool_raised(self, watch: Watch, request: ToolCallRequest, error: BaseException) -> None:
+        with contain("noting a tool's exception", watch.run.errors):
+            if not isinstance(error, GraphBubbleUp):
+                call_id = request.tool_call["id"]
+                watch.run.observe(call_id, Observation(describe(error), is_error=True))
+                watch.raised(error, call_id)
+
+    # -- finding the run -------------------------------------------------------------------------
+
+    def _find(self, state: Mapping[str, Any]) -> Watch | None:
+        """The run of a hook: the one its state carries, else the one its checkpoint names."""
+        handle = state.get(HANDLE)
+        if handle is not None:
+            return handle.watch  # type: ignore[no-any-return]
+        watch: Watch | None = None
+        with contain("finding the run"):
+            watch = self._adopt(state)
+        return watch
+
+    def _adopt(self, state: Mapping[str, Any]) -> Watch | None:
+        """A run that this invocation of the graph did not begin: resumed, or travelled back to."""
+        config = get_config()
+        if disabled() or identity.opted_out(config):
+            return None
+        saved = state.get(SNAPSHOT)
+        if not saved:
+            return self._begin(config, None)
+        replay = identity.replay_of(config)
+        known = registry.find(saved["run_id"]) if replay is None else registry.fork_of(replay)
+        if known is not None:
+            known.book.opened(known)
+            return known
+        watch = self._restore(saved, state, config, replay)
+        if replay is not None:
+            registry.forked(replay, watch)
+        return watch
+
+    def _begin(self, config: Mapping[str, Any], runtime: Runtime[Any] | None) -> Watch:
+        """A new run, reported as such."""
+        given = self._unused_run_ids.pop() if self._unused_run_ids else None
+        info = getattr(runtime, "execution_info", None)
+        who = identity.identify(given, config, getattr(info, "run_id", None))
+        watch = self._open(
+            Run(
+                who.run_id,
+                self._setup.outlets,
+                self._setup.facts,
+                parent_id=who.parent_id,
+                relation=who.relation,
+            ),
+            config,
+        )
+        watch.run.begin()
+        return watch
+
+    def _restore(
+        self,
+        saved: Mapping[str, Any],
+        state: Mapping[str, Any],
+        config: Mapping[str, Any],
+        replay: object | None,
+    ) -> Watch:
+        """The run that a checkpoint names; from a checkpoint of the past it is a new run, linked to the old one."""
+        setup = self._setup
+        injections = [*setup.policy.injections, *([setup.policy.monitors] if setup.policy.monitors else [])]
+        if replay is None:
+            run = Run(
+                saved["run_id"],
+                setup.outlets,
+                setup.facts,
+                parent_id=saved.get("parent_id"),
+                relation=saved.get("relation"),
+            )
+        else:
+            run = Run(
+                identity.new_run_id(),
+                setup.outlets,
+                setup.facts,
+                parent_id=saved["run_id"],
+                relation="time_travel",
+            )
+            run.begin()
+        identity.restore(run, saved, state["messages"], injections)
+        return self._open(run, config)
+
+    def _open(self, run: Run, config: Mapping[str, Any]) -> Watch:
+        watch = Watch(run, self._book, resumable=identity.is_resumable(config))
+        self._book.opened(watch)
+        watch.limit(identity.superstep(config) or 0, config.get("recursion_limit") or 10_000)
+        block = _block.get()
+        if block is not None:
+            block.watches.append(watch)
+        return watch
+
+    def _touch(self, watch: Watch) -> None:
+        watch.touch(identity.superstep(get_config()))
+
+    def _carry(self, watch: Watch, state: Mapping[str, Any]) -> dict[str, Any] | None:
+        """What the state has to hold for the hooks to come: the run, and a snapshot where there are checkpoints."""
+        update: dict[str, Any] = {}
+        with contain("keeping the run in the state", watch.run.errors):
+            if HANDLE not in state:
+                update[HANDLE] = watch.handle()
+            if watch.resumable:
+                update[SNAPSHOT] = identity.snapshot(watch.run, state["messages"])
+        return update or None

@@ -1,0 +1,382 @@
+"""Run: everything that belongs to one agent run, and to no other."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from .api.backend import Backend, Event
+from .injections.base import BaseInjection
+from .injections.monitor_steering import MonitorSteeringInjection
+from .messages import (
+    Observation,
+    Usage,
+    action_of,
+    all_observed,
+    last_reply,
+    observed_after,
+    thought_of,
+    usage_of,
+)
+from .runtime.contain import contain
+from .steering.compose import Composed
+from .steering.gate import E1_LOOK_BACK, MonitorGuard
+from .steering.plan import Prepared, Situation
+from .telemetry import events
+from .types import FSMState, InjectionNotice, MonitorEvaluation, StepLogEntry, StepRecord, TraceState, preview
+
+SUCCESS = "success"
+OBSERVE_ONLY = "observe only: would have injected"
+
+
+@dataclass(frozen=True)
+class Outlets:
+    """Where what a run does goes; the same for all runs of a middleware."""
+
+    backend: Backend | None = None
+    post: Callable[[Event], None] | None = None
+    """Takes an event for delivery; `None` where nothing is streamed."""
+    redact: events.Redact | None = None
+    on_injection: Callable[[InjectionNotice], object] | None = None
+    steer: bool = True
+    score_window: int = 35
+    token_budget: int | None = None
+
+
+@dataclass(slots=True)
+class OpenStep:
+    """A model call that returned, until its tools have answered."""
+
+    message: AIMessage
+    entry: StepLogEntry
+    details: dict[str, Any]
+    observed: dict[str, Observation] = field(default_factory=dict)
+
+
+class Run:
+    """One agent run. Only its own hooks touch it, one at a time, so there are no locks."""
+
+    def __init__(
+        self,
+        run_id: str,
+        outlets: Outlets,
+        facts: Mapping[str, Any],
+        *,
+        parent_id: str | None = None,
+        relation: str | None = None,
+    ) -> None:
+        self.run_id = run_id
+        self.parent_id = parent_id
+        self.relation = relation
+        """`nested` in its parent's tool, or `time_travel` from a checkpoint of it."""
+        self.facts = dict(facts)
+        self.step = 0
+        """Model calls that have returned."""
+        self.state = FSMState.INIT
+        self.step_log: list[StepLogEntry] = []
+        self.prepared: Prepared | None = None
+        self.open_step: OpenStep | None = None
+        self.outcome: str | None = None
+        """What was last reported as the end of this run; `None` while it goes on."""
+        self.errors: list[str] = []
+        """What was contained since the last model call."""
+        self._outlets = outlets
+        self._steps: list[StepRecord] = []
+        self._last_thought = ""
+        self._scores: tuple[float, ...] = ()
+        self._tokens = 0
+        self._spent = False
+        self._fired: dict[BaseInjection, int] = {}
+        self._guard = MonitorGuard()
+        self._monitor_eval_history: list[MonitorEvaluation | None] = []
+        self._marked: str | None = None
+
+    # -- the life of a run -----------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Report the start."""
+        metadata = dict(self.facts.get("metadata") or {})
+        if self.parent_id:
+            metadata["reasonblocks"] = {"parent_run_id": self.parent_id, "relation": self.relation}
+        self._post(events.run_start({**self.facts, "run_id": self.run_id, "metadata": metadata}))
+
+    def mark(self, reason: str) -> None:
+        """Name the outcome; it stands above whatever else ends the run."""
+        self._marked = reason
+        if self.outcome is not None:
+            self.finish(self.outcome)
+
+    def finish(self, outcome: str, messages: Sequence[BaseMessage] = ()) -> None:
+        """Report the end; a later report replaces an earlier one."""
+        self.complete_step(messages)
+        outcome = self._marked or outcome
+        if outcome == self.outcome:
+            return
+        self.outcome = outcome
+        self._post(events.run_finish(self.run_id, outcome))
+        if self._outlets.backend is not None:
+            self._outlets.backend.forget_run(self.run_id)
+
+    def _post(self, event: Event) -> None:
+        post = self._outlets.post
+        if post is None:
+            return
+        kept = events.redacted(event, self._outlets.redact)
+        if kept is not None:
+            post(kept)
+
+    # -- before the model ------------------------------------------------------------------------
+
+    def situation(self, gate_threshold: float) -> Situation:
+        """What the next step's decisions depend on."""
+        return Situation(
+            step=self.step,
+            thought=self._last_thought,
+            trace=TraceState(
+                trace_id=self.run_id,
+                steps=tuple(self._steps),
+                current_state=self.state,
+                difficulty_history=self._scores,
+                total_tokens=self._tokens,
+                token_budget=self._outlets.token_budget,
+                task=str(self.facts.get("task", "")),
+                model=self.step_log[-1].model_id if self.step_log else str(self.facts.get("model", "")),
+            ),
+            fired=self._fired,
+            guard=self._guard,
+            evaluations=self._monitor_eval_history[-E1_LOOK_BACK:],
+            gate_threshold=gate_threshold,
+        )
+
+    def accept(self, prepared: Prepared, *, monitored: bool) -> None:
+        """Take what was decided for the next model call."""
+        self.prepared = prepared
+        self._spent = False
+        self.state = prepared.state
+        if prepared.difficulty is not None:
+            self._scores = (*self._scores, prepared.difficulty)[-self._outlets.score_window :]
+            if monitored:
+                self._monitor_eval_history.append(prepared.evaluation)
+
+    def spend(self, composed: Composed) -> None:
+        """Count the queued guidance as given; only the first composition of a step costs anything."""
+        prepared = self.prepared
+        if self._spent or prepared is None:
+            return
+        self._spent = True
+        for queued in prepared.queued:
+            self._fired[queued.injection] = self._fired.get(queued.injection, 0) + 1
+            if isinstance(queued.injection, MonitorSteeringInjection):
+                self._guard = self._guard.spend(prepared.step, queued.pending[0].text or "")
+        if composed.texts and self._outlets.on_injection is not None:
+            with contain("on_injection", self.errors):
+                self._outlets.on_injection(self._notice(prepared, composed))
+
+    def _notice(self, prepared: Prepared, composed: Composed) -> InjectionNotice:
+        evaluation = prepared.evaluation
+        return InjectionNotice(
+            run_id=self.run_id,
+            step=prepared.step,
+            fsm_state=prepared.state.value,
+            sources=composed.sources,
+            texts=composed.texts,
+            monitors_fired=evaluation.fired if evaluation else (),
+            failure_type=evaluation.failure_type if evaluation else None,
+            applied=self._outlets.steer,
+        )
+
+    # -- after the model -------------------------------------------------------------------------
+
+    def record(self, message: AIMessage, composed: Composed | None, model_id: str, latency: float) -> None:
+        """A model call returned: it is a step now."""
+        self.complete_step(())
+        prepared = self.prepared or Prepared(step=self.step, state=self.state)
+        usage = usage_of(message)
+        entry = self._entry(message, prepared, composed or Composed(None), usage)
+        entry.model_id, entry.latency_ms = model_id, round(latency * 1000, 3)
+        self.step_log.append(entry)
+        self.open_step = OpenStep(message, entry, _details(prepared, entry))
+        self._tokens += usage.total
+        self.step += 1
+        self.errors = []
+
+    def _entry(
+        self, message: AIMessage, prepared: Prepared, composed: Composed, usage: Usage
+    ) -> StepLogEntry:
+        evaluation = prepared.evaluation
+        skipped = list(prepared.skipped)
+        if composed.texts and not self._outlets.steer:
+            skipped.append(OBSERVE_ONLY)
+        return StepLogEntry(
+            step=self.step,
+            timestamp=time.time(),
+            difficulty=prepared.difficulty,
+            fsm_state=prepared.state.value,
+            injections=[preview(text) for text in composed.texts],
+            injection_sources=list(composed.sources),
+            intervention_texts=list(composed.texts),
+            monitors_fired=list(evaluation.fired) if evaluation else [],
+            failure_type=evaluation.failure_type if evaluation else None,
+            skipped_reason="; ".join(skipped) or None,
+            thought_preview=preview(prepared.thought),
+            tool_calls=[call["name"] for call in message.tool_calls],
+            tokens=usage.total,
+            input_tokens=usage.input,
+            output_tokens=usage.output,
+            cache_read_tokens=usage.cache_read,
+            composite=evaluation.composite if evaluation else None,
+            scores=dict(evaluation.scores) if evaluation else {},
+            errors=[*prepared.errors, *self.errors],
+        )
+
+    def observe(self, call_id: str | None, observation: Observation) -> None:
+        """A tool answered; kept in case the run ends before its messages are seen."""
+        if self.open_step is not None and call_id is not None:
+            self.open_step.observed[call_id] = observation
+
+    def complete_step(self, messages: Sequence[BaseMessage]) -> None:
+        """The tools have answered, or the run is over: the open step is whole and goes out, once."""
+        step, self.open_step = self.open_step, None
+        if step is None:
+            return
+        record = self._record_of(step, messages)
+        event: Event | None = events.step(self.run_id, record, step.entry, step.details)
+        self._last_thought = record.thought
+        if self._outlets.redact is not None and event is not None:
+            event = events.redacted(event, self._outlets.redact)
+            record = _as_redacted(record, event)
+        self._steps.append(record)
+        if event is not None and self._outlets.post is not None:
+            self._outlets.post(event)
+
+    # -- across processes ------------------------------------------------------------------------
+
+    def memento(self) -> dict[str, Any]:
+        """What another process needs to go on with this run."""
+        guard = self._guard
+        queued = self.prepared.queued if self.prepared is not None and not self._spent else ()
+        return {
+            "run_id": self.run_id,
+            "parent_id": self.parent_id,
+            "relation": self.relation,
+            "step": self.step,
+            "state": self.state.value,
+            "scores": list(self._scores),
+            "tokens": self._tokens,
+            "fired": {type(injection).__name__: count for injection, count in self._fired.items()},
+            "guard": [guard.count, guard.last_step, guard.last_text],
+            "evaluations": [
+                list(seen.fired) if seen else None for seen in self._monitor_eval_history[-E1_LOOK_BACK:]
+            ],
+            "queued": {type(item.injection).__name__: item.pending[0].text for item in queued},
+            "marked": self._marked,
+        }
+
+    def recall(
+        self,
+        saved: Mapping[str, Any],
+        before: Sequence[AIMessage],
+        since: Sequence[AIMessage],
+        messages: Sequence[BaseMessage],
+        injections: Sequence[BaseInjection],
+    ) -> None:
+        """Take up a memento: `before` are the replies it knows, `since` those that came after it was written."""
+        by_name = {type(injection).__name__: injection for injection in injections}
+        self.step = int(saved.get("step", 0))
+        self.state = FSMState(saved.get("state", FSMState.INIT))
+        self._scores = tuple(float(score) for score in saved.get("scores", ()))
+        self._tokens = int(saved.get("tokens", 0))
+        self._fired = {
+            by_name[name]: count for name, count in saved.get("fired", {}).items() if name in by_name
+        }
+        self._guard = MonitorGuard(*saved.get("guard", ()))
+        self._marked = saved.get("marked")
+        self._monitor_eval_history = [
+            None if fired is None else MonitorEvaluation(fired=tuple(fired))
+            for fired in saved.get("evaluations", ())
+        ]
+        for index, reply in enumerate(before, start=self.step - len(before)):
+            entry = StepLogEntry(step=index, timestamp=time.time(), tokens=usage_of(reply).total)
+            record = self._record_of(OpenStep(reply, entry, {}, all_observed(messages)), ())
+            self._steps.append(record)
+            self._last_thought = record.thought
+        if since:
+            self._recall_queued(saved.get("queued") or {}, by_name)
+            self.record(since[-1], None, str(self.facts.get("model", "")), 0.0)
+
+    def _recall_queued(self, queued: Mapping[str, str | None], by_name: Mapping[str, BaseInjection]) -> None:
+        """The call that the memento was written for has returned: what was queued for it was given."""
+        for name, text in queued.items():
+            injection = by_name.get(name)
+            if injection is None:
+                continue
+            self._fired[injection] = self._fired.get(injection, 0) + 1
+            if isinstance(injection, MonitorSteeringInjection):
+                self._guard = self._guard.spend(self.step, text or "")
+
+    def _record_of(self, step: OpenStep, messages: Sequence[BaseMessage]) -> StepRecord:
+        message = _newest_version(step.message, messages)
+        ids = [call["id"] for call in message.tool_calls]
+        observed = {**step.observed, **(observed_after(messages, ids) if ids and messages else {})}
+        answers = [observed[call_id] for call_id in ids if call_id is not None and call_id in observed]
+        action, action_input = action_of(message)
+        return StepRecord(
+            step_index=step.entry.step,
+            thought=thought_of(message),
+            action=action,
+            action_input=action_input,
+            observation="\n\n".join(answer.text for answer in answers) if answers else None,
+            observation_is_error=any(answer.is_error for answer in answers),
+            difficulty=step.entry.difficulty or 0.0,
+            state=FSMState(step.entry.fsm_state),
+            tokens_used=step.entry.tokens,
+        )
+
+
+def _newest_version(message: AIMessage, messages: Sequence[BaseMessage]) -> AIMessage:
+    """The message as the history has it now: a person may have edited its tool calls meanwhile."""
+    newest = last_reply(messages)
+    return newest if newest is not None and newest.id is not None and newest.id == message.id else message
+
+
+def _as_redacted(record: StepRecord, event: Event | None) -> StepRecord:
+    """The step as the user lets it leave the process: monitors and retrieval see no more than telemetry."""
+    shown = event or {}
+    return StepRecord(
+        step_index=record.step_index,
+        thought=str(shown.get("thought") or ""),
+        action=shown.get("action"),
+        action_input=shown.get("action_input"),
+        observation=shown.get("observation"),
+        observation_is_error=record.observation_is_error,
+        difficulty=record.difficulty,
+        state=record.state,
+        tokens_used=record.tokens_used,
+    )
+
+
+def _details(prepared: Prepared, entry: StepLogEntry) -> dict[str, Any]:
+    """What `metadata.reasonblocks` of a step event holds."""
+    return {
+        "composite": entry.composite,
+        "scores": entry.scores,
+        "difficulty": entry.difficulty,
+        "fsm_state": entry.fsm_state,
+        "gate": prepared.gate,
+        "candidates": [
+            {
+                "source": type(queued.injection).__name__,
+                "tier": pending.tier,
+                "pattern_id": pending.pattern_id,
+                "similarity": pending.similarity,
+            }
+            for queued in prepared.queued
+            for pending in queued.pending
+        ],
+        "skipped_reason": entry.skipped_reason,
+        "errors": entry.errors,
+        "latency_ms": entry.latency_ms,
+        "added_ms": round(prepared.added_seconds * 1000, 3),
+    }

@@ -1,0 +1,185 @@
+"""Settings: constructor arguments first, then the environment; checked once, with errors that say which and why."""
+
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import httpx
+
+from .errors import SettingsError
+from .secret import Secret, mask
+
+CacheControl = Literal["always", "anthropic", "never"]
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+INSTALL_ENGINE = "pip install 'reasonblocks[engine]'"
+_TRUE = ("1", "true", "yes", "on")
+_FALSE = ("", "0", "false", "no", "off")
+
+
+@dataclass(frozen=True)
+class Connection:
+    """Where rb-api is and the key for it."""
+
+    base_url: httpx.URL
+    key: Secret = field(repr=False)
+
+
+def disabled() -> bool:
+    """Whether REASONBLOCKS_DISABLED turns everything into a no-op; read at each run, so it works in a hurry."""
+    return os.environ.get("REASONBLOCKS_DISABLED", "").strip().lower() in _TRUE
+
+
+def resolve_connection(
+    api_key: str | None, base_url: str | None, *, allow_insecure_http: bool = False
+) -> Connection:
+    """The connection that arguments and environment name."""
+    key = _text("api_key", api_key) or _environment("API_KEY")
+    url = _text("base_url", base_url) or _environment("BASE_URL")
+    if key and not url:
+        raise SettingsError(
+            "an API key was given without a URL: pass base_url=... or set REASONBLOCKS_BASE_URL to the address of "
+            "your rb-api, for example https://rb-api.example.com"
+        )
+    if url and not key:
+        raise SettingsError(
+            f"base_url is {mask(url)!r} but there is no API key: pass api_key=... or set REASONBLOCKS_API_KEY"
+        )
+    if not url or not key:
+        raise SettingsError(no_engine("neither an API key nor a URL was given"))
+    allow = allow_insecure_http or read_flag("ALLOW_INSECURE_HTTP", False)
+    return Connection(_checked_url(url, allow), Secret(_checked_key(key)))
+
+
+def no_engine(why: str) -> str:
+    """What to do where the embedded engine is asked for and is not installed."""
+    return (
+        f"{why}, which asks for the embedded engine, but that is not installed: "
+        f"run `{INSTALL_ENGINE}`, or set REASONBLOCKS_API_KEY and REASONBLOCKS_BASE_URL to use a server"
+    )
+
+
+def _checked_key(key: str) -> str:
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise SettingsError(
+            "api_key holds characters that cannot be in a key (blanks, line breaks or non-ASCII); "
+            "copy it again, without quotes or a trailing line break"
+        )
+    return key
+
+
+def _checked_url(text: str, allow_insecure_http: bool) -> httpx.URL:
+    shown = mask(text)
+    try:
+        url = httpx.URL(text.rstrip("/"))
+    except (httpx.InvalidURL, ValueError) as error:
+        raise SettingsError(f"base_url is {shown!r}, which is not a URL: {error}") from None
+    if url.scheme not in ("http", "https") or not url.host:
+        raise SettingsError(f"base_url is {shown!r}; expected an address such as https://rb-api.example.com")
+    if url.userinfo or url.query or url.fragment:
+        raise SettingsError(
+            "base_url holds a user, a query or a fragment; expected scheme, host, port and path only"
+        )
+    if url.scheme == "http" and not is_loopback(url.host) and not allow_insecure_http:
+        raise SettingsError(
+            f"base_url is {shown!r}: plain http would send your key and your agents' thoughts in the clear; "
+            "use https, or pass allow_insecure_http=True if the network between is your own"
+        )
+    return url.copy_with(raw_path=url.raw_path.rstrip(b"/").removesuffix(b"/v1") or b"/")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name means this very machine."""
+    return host in LOOPBACK or host.startswith("127.")
+
+
+def _environment(name: str) -> str | None:
+    return os.environ.get(f"REASONBLOCKS_{name}", "").strip() or None
+
+
+def _text(name: str, value: object) -> str | None:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    if not isinstance(value, str):
+        raise SettingsError(f"{name} is a {type(value).__name__}; expected text")
+    return value.strip()
+
+
+def read_flag(name: str, default: bool) -> bool:
+    """A yes or no from the environment."""
+    text = (_environment(name) or "").lower()
+    if not text:
+        return default
+    if text in _TRUE or text in _FALSE:
+        return text in _TRUE
+    raise SettingsError(
+        f"REASONBLOCKS_{name} is {text!r}; expected one of {', '.join((*_TRUE, *_FALSE[1:]))}"
+    )
+
+
+def flag(name: str, value: bool | None, default: bool) -> bool:
+    """A switch from its argument, else from the environment."""
+    if value is None:
+        return read_flag(name.upper(), default)
+    if not isinstance(value, bool):
+        raise SettingsError(f"{name} is {value!r}; expected True or False")
+    return value
+
+
+def seconds(name: str, value: float | None, default: float) -> float:
+    """A positive number of seconds from its argument, else from the environment."""
+    shown: object = value
+    if value is None:
+        shown = _environment(name.upper()) or default
+    try:
+        number = float(shown)  # type: ignore[arg-type]  # whatever it is, the error below says so
+    except (TypeError, ValueError):
+        number = math.nan
+    if isinstance(shown, bool) or not math.isfinite(number) or number <= 0:
+        raise SettingsError(
+            f"{name} is {shown!r}; expected a number of seconds above 0, for example {default}"
+        )
+    return number
+
+
+def cache_control(value: str | None) -> CacheControl:
+    """When the base system prompt is marked for caching."""
+    chosen = value if value is not None else (_environment("CACHE_CONTROL") or "always")
+    for known in get_args(CacheControl):
+        if chosen == known:
+            return known  # type: ignore[no-any-return]
+    raise SettingsError(f"cache_control is {chosen!r}; expected one of {', '.join(get_args(CacheControl))}")
+
+
+def profile(value: str | None) -> str:
+    """The weight preset of the monitors; names of one's own are resolved by the server."""
+    chosen = _text("task_profile", value) or _environment("TASK_PROFILE") or "coding"
+    if len(chosen) > 64:
+        raise SettingsError(f"task_profile has {len(chosen)} characters; expected at most 64")
+    return chosen
+
+
+def weights(value: Mapping[str, float] | None) -> dict[str, float] | None:
+    """Overrides of monitor weights; names are not checked here, for a server may know more monitors."""
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        raise SettingsError(
+            f"monitor_weights is a {type(value).__name__}; expected a mapping of monitor to weight"
+        )
+    for name, weight in value.items():
+        if not isinstance(name, str) or isinstance(weight, bool) or not isinstance(weight, int | float):
+            raise SettingsError(f"monitor_weights[{name!r}] is {weight!r}; expected a number")
+        if not math.isfinite(weight):
+            raise SettingsError(f"monitor_weights[{name!r}] is {weight!r}; expected a finite number")
+    return {name: float(weight) for name, weight in value.items()}
+
+
+def budget(value: int | None) -> int | None:
+    """The token budget that injections are told about."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+        raise SettingsError(f"token_budget is {value!r}; expected a whole number of tokens above 0, or None")
+    return value

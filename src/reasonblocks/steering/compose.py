@@ -1,0 +1,80 @@
+"""From what was prepared to the system message of one request: a plain function that may run again."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..format_routing import render_pattern
+from ..sanitize import neutralise
+from ..types import PendingInjection
+from .plan import Prepared
+
+MARKER = "[REASONBLOCKS]"
+MAX_CACHE_MARKERS = 4
+SystemContent = str | Sequence[str | dict[str, Any]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """What one request gets."""
+
+    content: list[str | dict[str, Any]] | None
+    """The blocks of the system message, or `None` if it stays as it is."""
+    sources: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    """The rendered text of each source, in block order."""
+
+
+def compose(
+    prepared: Prepared, system: SystemContent, *, model_id: str, cache: bool, markers_elsewhere: int = 0
+) -> Composed:
+    """Render the queued guidance for the final model and lay it behind the caller's own prompt."""
+    sources, texts = _rendered(prepared, model_id)
+    blocks = _base_blocks(system, cache=cache, markers_elsewhere=markers_elsewhere)
+    if texts:
+        guidance = {"type": "text", "text": f"{MARKER}\n" + "\n\n".join(texts)}
+        blocks = [*_as_blocks(system), guidance] if blocks is None else [*blocks, guidance]
+    return Composed(blocks, sources, texts)
+
+
+def _rendered(prepared: Prepared, model_id: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    sources: list[str] = []
+    texts: list[str] = []
+    for queued in prepared.queued:
+        rendered = [text for text in (_render(pending, model_id) for pending in queued.pending) if text]
+        if rendered:
+            sources.append(type(queued.injection).__name__)
+            texts.append("\n\n".join(rendered))
+    return tuple(sources), tuple(texts)
+
+
+def _render(pending: PendingInjection, model_id: str) -> str:
+    if pending.text is not None:
+        return neutralise(pending.text)
+    return render_pattern(pending.tier or "", model_id, pending.fields or {})
+
+
+def _base_blocks(
+    system: SystemContent, *, cache: bool, markers_elsewhere: int
+) -> list[str | dict[str, Any]] | None:
+    """The caller's prompt with our cache marker, or `None` where it needs no change."""
+    blocks = _as_blocks(system)
+    own = sum(1 for block in blocks if isinstance(block, dict) and "cache_control" in block)
+    if not cache or own or own + markers_elsewhere >= MAX_CACHE_MARKERS:
+        return None
+    for position in range(len(blocks) - 1, -1, -1):
+        block = blocks[position]
+        text = block if isinstance(block, str) else block.get("text") if block.get("type") == "text" else None
+        if isinstance(text, str) and text.strip():
+            base = {"type": "text", "text": text} if isinstance(block, str) else block
+            blocks[position] = {**base, "cache_control": {"type": "ephemeral"}}
+            return blocks
+    return None
+
+
+def _as_blocks(system: SystemContent) -> list[str | dict[str, Any]]:
+    if system is None:
+        return []
+    if isinstance(system, str):
+        return [{"type": "text", "text": system}] if system else []
+    return list(system)

@@ -1,0 +1,1 @@
+"""What leaves the process about a run: its events, and the stream that carries them."""

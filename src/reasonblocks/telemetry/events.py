@@ -1,0 +1,63 @@
+"""The three events of a run in the fields of the wire, and the user's redaction of them."""
+
+from collections.abc import Callable
+from typing import Any
+
+from ..api import wire
+from ..api.backend import Event
+from ..runtime.contain import contain
+from ..types import StepLogEntry, StepRecord
+
+Redact = Callable[[Event], Event | None]
+
+
+def run_start(facts: dict[str, Any]) -> Event:
+    """`run_start` from the facts a run began with."""
+    return {**facts, "type": "run_start", "task": wire.cap(str(facts.get("task", "")), wire.MAX_TASK)}
+
+
+def step(run_id: str, record: StepRecord, entry: StepLogEntry, details: dict[str, Any]) -> Event:
+    """`step`: what one model call said and did, what came back, and what was injected into it."""
+    return {
+        "type": "step",
+        "run_id": run_id,
+        "step_index": record.step_index,
+        "thought": wire.cap(record.thought),
+        "action": wire.cap(record.action),
+        "action_input": wire.cap(record.action_input),
+        "observation": wire.cap(record.observation),
+        "is_error": record.observation_is_error,
+        "tokens": entry.tokens,
+        "input_tokens": entry.input_tokens,
+        "output_tokens": entry.output_tokens,
+        "cache_read_tokens": entry.cache_read_tokens,
+        "step_model": entry.model_id,
+        "injections": entry.injections,
+        "injection_sources": entry.injection_sources,
+        "intervention_texts": entry.intervention_texts,
+        "monitors_fired": entry.monitors_fired,
+        "failure_type": entry.failure_type,
+        "metadata": {"reasonblocks": details},
+    }
+
+
+def run_finish(run_id: str, outcome: str) -> Event:
+    """`run_finish` with its outcome."""
+    return {"type": "run_finish", "run_id": run_id, "outcome": outcome[: wire.MAX_OUTCOME]}
+
+
+def redacted(event: Event, redact: Redact | None) -> Event | None:
+    """The event as it may leave the process; `None` if the user, or a failing redaction, keeps it in."""
+    if redact is None:
+        return event
+    result: Event | None = None
+    with contain("redact"):
+        result = redact(dict(event))
+        if result is not None and not isinstance(result, dict):
+            raise TypeError(
+                f"redact() gave a {type(result).__name__}; expected the event as a dict, or None to drop it"
+            )
+    if result is None:
+        return None
+    # What an event is and which run it belongs to is not text to redact: without it nothing can be delivered.
+    return {**result, **{name: event[name] for name in ("type", "run_id", "step_index") if name in event}}

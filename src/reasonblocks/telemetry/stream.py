@@ -1,0 +1,356 @@
+"""The live stream: an actor that carries events to the backend, in order for each run, and loses none quietly."""
+
+import asyncio
+import concurrent.futures
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import anyio
+
+from ..api.backend import Backend, Event
+from ..api.wire import MAX_BODY, MAX_EVENTS
+from ..errors import Rejected, Unavailable
+from ..runtime.contain import incidents
+from ..runtime.mailbox import Mailbox
+from ..runtime.supervisor import forget_after_fork, runtime
+
+MAILBOX_LIMIT = 20_000
+LANES = 16
+"""Runs that are served at once where events go one by one."""
+MOST_IN_LANES = 2_000
+LINGER_SECONDS = 0.1
+"""How long a batch waits for company."""
+FIRST_RETRY, LONGEST_RETRY = 0.1, 2.0
+DRAIN_SECONDS = 5.0
+
+
+@dataclass(slots=True)
+class Parcel:
+    """An event on its way."""
+
+    number: int
+    event: Event
+
+
+@dataclass(slots=True)
+class Counters:
+    """What became of the events."""
+
+    enqueued: int = 0
+    sent: int = 0
+    retried: int = 0
+    dropped: dict[str, int] = field(default_factory=dict)
+
+    def drop(self, cause: str) -> None:
+        """Count a loss by its cause."""
+        self.dropped[cause] = self.dropped.get(cause, 0) + 1
+
+
+class Pause:
+    """The rest between attempts on a backend that fails: shared by all lanes, doubled while it lasts."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+        self._delay = FIRST_RETRY
+
+    def extend(self) -> None:
+        """An attempt failed; of those that failed together only the first one counts."""
+        now = time.monotonic()
+        if now >= self._until:
+            self._until = now + self._delay
+            self._delay = min(self._delay * 2, LONGEST_RETRY)
+
+    def end(self) -> None:
+        """An attempt succeeded."""
+        self._until = 0.0
+        self._delay = FIRST_RETRY
+
+    async def wait(self) -> None:
+        """Rest, if it is time to."""
+        while (remaining := self._until - time.monotonic()) > 0:
+            await asyncio.sleep(remaining)
+
+
+class TelemetryStream:
+    """An actor: any thread posts, the runtime's loop delivers."""
+
+    name = "telemetry"
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._mailbox: Mailbox[Parcel] = Mailbox(MAILBOX_LIMIT, _evict)
+        self._number = 0
+        self._open: dict[int, None] = {}
+        self._waiting: list[tuple[int, concurrent.futures.Future[None]]] = []
+        self._lock = threading.RLock()
+        self._gave_up_at: int | None = None
+        self._lanes: dict[str, deque[Parcel]] = {}
+        self._in_lanes = 0
+        self._batch: list[Parcel] = []
+        self._pause = Pause()
+        self._retiring = False
+        self.counters = Counters()
+        forget_after_fork(self)
+
+    # -- for the agents' threads ------------------------------------------------------------------
+
+    def post(self, event: Event) -> None:
+        """Take an event; never waits, may be called from a finaliser."""
+        self._number += 1
+        parcel = Parcel(self._number, event)
+        self._open[parcel.number] = None
+        self.counters.enqueued += 1
+        evicted = self._mailbox.post(parcel)
+        if evicted is not None:
+            self._settle(evicted, "mailbox full")
+        runtime.host(self)
+
+    def drained(self) -> concurrent.futures.Future[None]:
+        """A future that is done when everything posted so far is delivered or given up."""
+        future: concurrent.futures.Future[None] = concurrent.futures.Future()
+        with self._lock:
+            self._waiting.append((self._number, future))
+            self._release()
+        return future
+
+    def flush(self, seconds: float = DRAIN_SECONDS) -> bool:
+        """Block until everything posted so far is dealt with; whether it was in time."""
+        if self._gave_up_at == self.counters.sent:
+            seconds = min(seconds, 0.2)  # nothing has arrived since the last time this was in vain
+        try:
+            self.drained().result(seconds)
+        except concurrent.futures.TimeoutError:
+            self._gave_up_at = self.counters.sent
+            return False
+        return True
+
+    async def aflush(self, seconds: float = DRAIN_SECONDS) -> bool:
+        """As `flush`, without blocking the event loop."""
+        try:
+            await asyncio.wait_for(asyncio.wrap_future(self.drained()), seconds)
+        except TimeoutError:
+            self._gave_up_at = self.counters.sent
+            return False
+        return True
+
+    def close(self) -> None:
+        """Leave the runtime; the next event brings the stream back."""
+        runtime.dismiss(self)
+
+    async def aclose(self) -> None:
+        """As `close`, without blocking the event loop."""
+        await runtime.adismiss(self)
+
+    def retire(self) -> None:
+        """Nobody will post any more: leave when everything is delivered. Never waits, a finaliser calls it."""
+        self._retiring = True
+        self._mailbox.wake()
+
+    def forget(self) -> None:
+        """In a forked child: the parent delivers what was posted before the fork."""
+        self._lock = threading.RLock()
+        self._mailbox.clear()
+        self._open.clear()
+        self._waiting.clear()
+        self._lanes.clear()
+        self._in_lanes = 0
+        self._batch = []
+
+    def _settle(self, parcel: Parcel, lost: str | None = None) -> None:
+        if lost is None:
+            self.counters.sent += 1
+        else:
+            self.counters.drop(lost)
+        self._open.pop(parcel.number, None)
+        if self._waiting:
+            self._release()
+
+    def _release(self) -> None:
+        """Wake those who wait for what is now dealt with."""
+        with self._lock:
+            oldest = next(iter(self._open), None)
+            still = []
+            for number, future in self._waiting:
+                if oldest is None or oldest > number:
+                    with contextlib.suppress(concurrent.futures.InvalidStateError):  # given up meanwhile
+                        future.set_result(None)
+                else:
+                    still.append((number, future))
+            self._waiting = still
+
+    # -- on the runtime's loop --------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Deliver until cancelled or retired; what was under way then is taken up by the next start."""
+        ready = asyncio.Event()
+        self._mailbox.attach(asyncio.get_running_loop(), ready)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                discovery = tasks.create_task(self._discover())
+                await self._pump(tasks, ready)
+                discovery.cancel()
+        finally:
+            self._mailbox.detach()
+            with anyio.CancelScope(shield=True):
+                await self._backend.aclose()
+
+    async def _pump(self, tasks: asyncio.TaskGroup, ready: asyncio.Event) -> None:
+        """Move events from the mailbox to their run's lane, or into batches where the backend takes them."""
+        slots = asyncio.Semaphore(LANES)
+        moved = asyncio.Event()
+        for run_id in self._lanes:
+            tasks.create_task(self._serve(run_id, slots, moved))
+        while True:
+            await self._deliver_batch()
+            ready.clear()
+            if not len(self._mailbox):
+                if self._retiring and not self._lanes:
+                    return
+                await ready.wait()
+                continue
+            if self._backend.batches:
+                while self._lanes:  # the lanes' events are older: a batch may not overtake them
+                    await _next(moved)
+                await asyncio.sleep(LINGER_SECONDS)
+                self._batch = self._mailbox.take(MAX_EVENTS)
+                continue
+            while self._in_lanes >= MOST_IN_LANES:
+                await _next(moved)
+            for parcel in self._mailbox.take(MAX_EVENTS):
+                run_id = parcel.event["run_id"]
+                self._in_lanes += 1
+                lane = self._lanes.get(run_id)
+                if lane is None:
+                    self._lanes[run_id] = deque((parcel,))
+                    tasks.create_task(self._serve(run_id, slots, moved))
+                else:
+                    lane.append(parcel)
+
+    async def _serve(self, run_id: str, slots: asyncio.Semaphore, moved: asyncio.Event) -> None:
+        """Deliver the events of one run, one after another."""
+        lane = self._lanes[run_id]
+        while lane:
+            async with slots:
+                await self._deliver(lane[0])
+            lane.popleft()
+            self._in_lanes -= 1
+            moved.set()
+        del self._lanes[run_id]
+        moved.set()
+        if self._retiring:
+            self._mailbox.wake()
+
+    async def _deliver(self, parcel: Parcel) -> None:
+        while True:
+            await self._pause.wait()
+            try:
+                await self._backend.send(parcel.event)
+            except Rejected as refusal:
+                incidents.note("telemetry", refusal)
+                self._settle(parcel, f"refused with {refusal.status}")
+                return
+            except Unavailable as unavailable:
+                self._failed(unavailable)
+            else:
+                self._pause.end()
+                self._settle(parcel)
+                return
+
+    async def _deliver_batch(self) -> None:
+        """Deliver the batch under way, in pieces the backend will take."""
+        size = MAX_EVENTS
+        while self._batch:
+            await self._pause.wait()
+            piece = _piece(self._batch, size)
+            try:
+                refused = await self._backend.send_batch([parcel.event for parcel in piece])
+            except Rejected as refusal:
+                if not self._backend.batches:
+                    await self._one_by_one()
+                    return
+                incidents.note("telemetry", refusal)
+                if len(piece) > 1:
+                    size = len(piece) // 2  # one bad or huge event must not take its neighbours with it
+                    continue
+                self._settle(piece[0], f"refused with {refusal.status}")
+            except Unavailable as unavailable:
+                self._failed(unavailable)
+                continue
+            else:
+                self._pause.end()
+                self._settle_batch(piece, refused)
+            del self._batch[: len(piece)]
+
+    async def _one_by_one(self) -> None:
+        """The backend takes batches no longer: deliver this one by the single routes."""
+        while self._batch:
+            await self._deliver(self._batch[0])
+            del self._batch[0]
+
+    def _settle_batch(self, piece: Sequence[Parcel], refused: Sequence[tuple[Event, str]]) -> None:
+        reasons = {id(event): reason for event, reason in refused}
+        for parcel in piece:
+            reason = reasons.get(id(parcel.event))
+            if reason is not None:
+                incidents.note("telemetry", Rejected(422, f"the server refused an event: {reason}"))
+            self._settle(parcel, None if reason is None else "refused in a batch")
+
+    def _failed(self, unavailable: Unavailable) -> None:
+        incidents.note("telemetry", unavailable)
+        self.counters.retried += 1
+        self._pause.extend()
+
+    async def _discover(self) -> None:
+        """Learn what the backend offers; the old protocol serves until then."""
+        delay = FIRST_RETRY
+        while True:
+            try:
+                await self._backend.discover()
+            except Rejected:
+                return
+            except Unavailable:
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, 30.0)
+            else:
+                return
+
+
+async def _next(event: asyncio.Event) -> None:
+    event.clear()
+    await event.wait()
+
+
+def _piece(batch: list[Parcel], most: int) -> list[Parcel]:
+    """The head of a batch, within the number and the bytes that one request may carry."""
+    taken: list[Parcel] = []
+    room = MAX_BODY
+    for parcel in batch[:most]:
+        room -= _rough_size(parcel.event)
+        if room < 0 and taken:
+            break
+        taken.append(parcel)
+    return taken
+
+
+def _rough_size(event: Event) -> int:
+    """An upper estimate of an event's bytes without encoding it twice."""
+    texts = (event.get(name) for name in ("thought", "action", "action_input", "observation"))
+    return (
+        2_000
+        + sum(2 * len(text) for text in texts if isinstance(text, str))
+        + 2 * sum(len(text) for text in event.get("intervention_texts") or () if isinstance(text, str))
+    )
+
+
+def _evict(parcels: deque[Parcel]) -> Parcel:
+    """Make room: the oldest step near the head goes, rather than the start or the end of a run."""
+    for position in range(min(64, len(parcels))):
+        parcel = parcels[position]
+        if parcel.event["type"] == "step":
+            del parcels[position]
+            return parcel
+    return parcels.popleft()

@@ -1,0 +1,123 @@
+"""What every test gets: a clean environment, an event loop, and a watch for calls that block that loop."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterator
+
+import blockbuster.blockbuster
+import hypothesis
+import pytest
+from blockbuster import BlockBuster, BlockingError, blockbuster_ctx
+
+from support.fixtures import capable_standin, standin  # noqa: F401  fixtures for every test
+
+hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is not a failure
+hypothesis.settings.load_profile("untimed")
+
+SETTINGS = ("REASONBLOCKS_", "LANGSMITH_", "LANGCHAIN_")
+"""Variables that start with one of these would change what the code under test does, or send traces out."""
+
+THREAD_GRACE_SECONDS = 2.0
+
+MAY_BLOCK = [
+    # `invoke()` inside a running loop: a sync hook can only wait for the runtime, within the step's budget
+    ("threading.Lock.acquire", "reasonblocks/runtime/drivers.py", "_perform_elsewhere"),
+    # the first use of the runtime waits until its thread runs, as Thread.start() itself does
+    ("threading.Lock.acquire", "reasonblocks/runtime/supervisor.py", "_start"),
+    # where log records go is the application's choice; under pytest one of the places is a file
+    ("io.TextIOWrapper.write", "logging/__init__.py", "emit"),
+    ("io.BufferedWriter.write", "logging/__init__.py", "emit"),
+]
+"""What may block while a loop runs in its thread: the call, and the file and function it is made in."""
+
+LOOPS = {"asyncio": ("asyncio", {"use_uvloop": False}), "uvloop": ("asyncio", {"use_uvloop": True})}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all-loops", action="store_true", help="run async tests on uvloop as well")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Choose the event loops of async tests: one is enough for everyday work."""
+    if "anyio_backend" in metafunc.fixturenames:
+        names = list(LOOPS) if metafunc.config.getoption("--all-loops") else ["asyncio"]
+        metafunc.parametrize("anyio_backend", names, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, bool]]:
+    """The event loop that async tests and fixtures run on."""
+    return LOOPS[getattr(request, "param", "asyncio")]
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A developer's own settings never reach a test."""
+    for name in [name for name in os.environ if name.startswith(SETTINGS)]:
+        monkeypatch.delenv(name)
+
+
+class RecordedBlockingError(BlockingError):
+    """Keeps where it was raised, since the code under test contains its own errors and would hide it."""
+
+    seen: list[str] = []  # noqa: RUF012  one list for the process is the point
+
+    def __init__(self, func: str) -> None:
+        super().__init__(func)
+        stack = traceback.format_list(_from_our_code(traceback.extract_stack(sys._getframe(2))))
+        self.seen.append(f"{self} on thread {threading.current_thread().name!r}\n{''.join(stack)}")
+
+
+def _from_our_code(stack: traceback.StackSummary) -> list[traceback.FrameSummary]:
+    """The innermost frame of the package, its two callers, and what it called."""
+    package = tuple(sys.modules["reasonblocks"].__path__)
+    innermost = max(place for place, frame in enumerate(stack) if frame.filename.startswith(package))
+    return stack[max(0, innermost - 2) :]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def blocking_calls_raise() -> Iterator[BlockBuster]:
+    """Any blocking call below a frame of ours raises while an event loop runs in that thread.
+
+    That includes the runtime's own loop. A test's stand-in that blocks on purpose (a sync tool, a slow fake
+    model) is caught too when our code calls it: let it await, or run it outside the loop.
+    """
+    with pytest.MonkeyPatch.context() as patch, blockbuster_ctx("reasonblocks") as watch:
+        for call, file, function in MAY_BLOCK:
+            watch.functions[call].can_block_in(file, function)
+        patch.setattr(blockbuster.blockbuster, "BlockingError", RecordedBlockingError)
+        yield watch
+
+
+@pytest.fixture(autouse=True)
+def blocking_calls(blocking_calls_raise: BlockBuster) -> Iterator[list[str]]:
+    """Fail the test for each blocking call, also for one whose error was contained.
+
+    A test that provokes a blocking call on purpose takes this fixture and clears the list.
+    """
+    RecordedBlockingError.seen.clear()
+    yield RecordedBlockingError.seen
+    if RecordedBlockingError.seen:
+        pytest.fail("the event loop was blocked:\n\n" + "\n".join(RecordedBlockingError.seen), pytrace=False)
+
+
+@pytest.fixture
+def no_threads_left() -> Iterator[None]:
+    """The test leaves no thread of ours behind; one that is about to end gets a moment."""
+    before = set(threading.enumerate())
+    yield
+    deadline = time.monotonic() + THREAD_GRACE_SECONDS
+    while left := _our_threads(before):
+        if time.monotonic() > deadline:
+            pytest.fail(f"threads left behind: {', '.join(left)}", pytrace=False)
+        time.sleep(0.01)
+
+
+def _our_threads(before: set[threading.Thread]) -> list[str]:
+    threads = set(threading.enumerate()) - before
+    return sorted(thread.name for thread in threads if thread.name.startswith("reasonblocks"))

@@ -1,0 +1,1 @@
+"""What the tests share: a recording stand-in for rb-api, and scripted agents."""
