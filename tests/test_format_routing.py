@@ -83,8 +83,8 @@ def test_c28_haiku_reads_short_orders() -> None:
 def test_c28_sonnet_reads_compact_labels() -> None:
     """Everything stands on one line with a label each."""
     assert render_pattern("e2", "claude-sonnet-4-5", E2) == (
-        "Known way to fail | Signs: several searches, nothing new | Cause: The same search was only reworded | "
-        "Fix: List what was tried and choose something else | Avoid: searching once more"
+        "Known way to fail | Signs: several searches, nothing new | Cause: The same search was only reworded"
+        " | Fix: List what was tried and choose something else | Avoid: searching once more"
     )
 
 
@@ -93,7 +93,8 @@ def test_c28_opus_reads_prose_with_the_reason_first() -> None:
     assert render_pattern("e1", "claude-opus-4-5", E1) == (
         "One of your own earlier runs holds a lesson for this step. In short: Unchanged files. "
         "An earlier run worked on a task much like this one: fixing a configuration loader. "
-        "What was seen then is the reason for the advice: The agent read config.py four times without a change. "
+        "What was seen then is the reason for the advice: "
+        "The agent read config.py four times without a change. "
         "The course to take from here: Use the content you already have."
     )
 
@@ -135,7 +136,7 @@ def test_c28_a_tier_may_be_in_any_case(tier: str) -> None:
     assert render_pattern(tier, "gpt-5", E1).startswith("Lesson from an earlier run\n")
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(
     st.sampled_from(["e1", "e2", "e3", "E2", "e9", ""]),
     st.sampled_from(MODELS),
@@ -194,15 +195,10 @@ def test_c28_unknown_fields_are_shown_where_nothing_else_is(model: str) -> None:
 
 def test_c28_an_unknown_tier_shows_everything() -> None:
     """Where the tier is unknown no text is dropped, known or not."""
-    assert (
-        render_pattern("e7", "gpt-5", {"advice": "Try again", "guidance": "Known"})
-        == "Guidance: Known\nTry again"
-    )
+    assert render_pattern("e7", "gpt-5", {"advice": "Try again", "guidance": "Known"}) == "Guidance: Known\nTry again"
 
 
-@pytest.mark.parametrize(
-    "fields", [{}, {"title": " "}, {"guidance": None}, {"pattern_id": "pat_1"}, {"x": 3}, None]
-)
+@pytest.mark.parametrize("fields", [{}, {"title": " "}, {"guidance": None}, {"pattern_id": "pat_1"}, {"x": 3}, None])
 def test_c28_nothing_to_say_is_the_empty_string(fields: Any) -> None:
     """A pattern without words renders to nothing, so no empty block is injected."""
     assert [render_pattern(tier, model, fields) for tier in ("e1", "e9") for model in MODELS] == [""] * 8
@@ -229,7 +225,7 @@ def test_c29_two_values_cannot_form_a_token_together() -> None:
     assert render_pattern("e9", "gpt-5", {"a": "<", "b": "system>"}) == "(\nsystem)"
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(
     TEXTS | st.sampled_from(list(TIER_KEYS)),
     st.sampled_from(MODELS) | TEXTS,
@@ -259,9 +255,7 @@ def test_c28_endless_values_are_read_to_a_depth() -> None:
 
 @pytest.fixture(scope="module")
 def schema() -> Any:
-    return json.loads(
-        files("reasonblocks").joinpath("schemas/pattern_schema.json").read_text(encoding="utf-8")
-    )
+    return json.loads(files("reasonblocks").joinpath("schemas/pattern_schema.json").read_text(encoding="utf-8"))
 
 
 def pattern(tier: str, fields: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -269,7 +263,7 @@ def pattern(tier: str, fields: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def test_c28_the_schema_is_a_schema(schema: Any) -> None:
-    """The shipped file is valid JSON Schema of the 2020-12 draft and knows every failure type of the monitors."""
+    """The shipped file is a JSON Schema of the 2020-12 draft and knows the failure types of the monitors."""
     Draft202012Validator.check_schema(schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     failure_types = {"contradiction", "loop", "unverified", "churn", "sprawl", "drift", None}
@@ -318,9 +312,7 @@ def test_c28_the_schema_accepts_a_pattern(schema: Any, valid: dict[str, Any]) ->
         (pattern("e1", E1, gate_treshold=0.5), None),
     ],
 )
-def test_c28_the_schema_refuses_what_is_no_pattern(
-    schema: Any, invalid: dict[str, Any], place: str | None
-) -> None:
+def test_c28_the_schema_refuses_what_is_no_pattern(schema: Any, invalid: dict[str, Any], place: str | None) -> None:
     """A wrong value is refused at its place, a missing or misspelt key at the top."""
     errors = list(Draft202012Validator(schema).iter_errors(invalid))
     assert {error.absolute_path[-1] if error.absolute_path else None for error in errors} == {place}

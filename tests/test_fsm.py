@@ -147,9 +147,7 @@ def test_c11_a_transition_is_pure(state: FSMState, history: list[float]) -> None
 
 @settings(deadline=None, max_examples=100)
 @given(st.sampled_from(FSMState), HISTORIES, st.lists(SCORES, max_size=10))
-def test_c11_only_the_longest_window_matters(
-    state: FSMState, history: list[float], older: list[float]
-) -> None:
+def test_c11_only_the_longest_window_matters(state: FSMState, history: list[float], older: list[float]) -> None:
     """A run may forget scores older than `longest_window` without a change of its states."""
     fsm = DifficultyFSM(fast_window=2, slow_window=3, skip_window=4)
     kept = history[-fsm.longest_window :]
@@ -228,16 +226,12 @@ def test_a_mapping_sets_some_thresholds() -> None:
 
 def test_an_unknown_name_in_a_mapping_is_refused() -> None:
     """The error names the unknown one and lists those that exist."""
-    with pytest.raises(
-        SettingsError, match="'fast_treshold', which is not a setting.*fast_threshold.*skip_window"
-    ):
+    with pytest.raises(SettingsError, match=r"'fast_treshold', which is not a setting.*fast_threshold.*skip_window"):
         DifficultyFSM.from_mapping({"fast_treshold": 0.1})
 
 
 @pytest.mark.parametrize("value", [[("fast_window", 3)], 0.5, "fast_window"])
 def test_thresholds_that_are_no_mapping_are_refused(value: object) -> None:
     """The error says what was given and shows what is expected."""
-    with pytest.raises(
-        SettingsError, match=rf"fsm_thresholds is a {type(value).__name__}; expected a mapping"
-    ):
+    with pytest.raises(SettingsError, match=rf"fsm_thresholds is a {type(value).__name__}; expected a mapping"):
         DifficultyFSM.from_mapping(value)  # type: ignore[arg-type]

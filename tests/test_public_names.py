@@ -85,6 +85,7 @@ def test_the_states_are_upper_case() -> None:
 
 def test_types_need_no_langchain() -> None:
     """Plain data can be imported without the price of LangChain or of an HTTP client."""
-    check = "import sys, reasonblocks.types, reasonblocks.fsm; print([m for m in ('langchain', 'httpx') if m in sys.modules])"
+    heavy = "[name for name in ('langchain', 'httpx') if name in sys.modules]"
+    check = f"import sys, reasonblocks.types, reasonblocks.fsm; print({heavy})"
     shown = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"

@@ -65,9 +65,7 @@ def test_imports_go_downward_only(path: Path) -> None:
     """A module imports from its own room and from floors below, never from above or beside."""
     room = room_of(path)
     upward = {
-        other
-        for other in imported_rooms(path) - {room}
-        if other in FLOOR_OF and FLOOR_OF[other] >= FLOOR_OF[room]
+        other for other in imported_rooms(path) - {room} if other in FLOOR_OF and FLOOR_OF[other] >= FLOOR_OF[room]
     }
     assert upward == set()
 
@@ -76,9 +74,7 @@ def test_imports_go_downward_only(path: Path) -> None:
 def test_steering_never_waits(path: Path) -> None:
     """The room that decides has no await, no clock, no thread and no network."""
     tree = ast.parse(path.read_text())
-    waiting = [
-        node for node in ast.walk(tree) if isinstance(node, ast.Await | ast.AsyncFunctionDef | ast.AsyncFor)
-    ]
+    waiting = [node for node in ast.walk(tree) if isinstance(node, ast.Await | ast.AsyncFunctionDef | ast.AsyncFor)]
     imported = {
         name.split(".")[0]
         for node in ast.walk(tree)
@@ -104,8 +100,6 @@ def test_the_middleware_holds_no_state_of_a_run() -> None:
         for node in ast.walk(function)
         if isinstance(node, ast.Assign)
         for target in node.targets
-        if isinstance(target, ast.Attribute)
-        and isinstance(target.value, ast.Name)
-        and target.value.id == "self"
+        if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
     }
     assert assigned == {"_warned_about_loop"}

@@ -244,9 +244,7 @@ def test_events_are_applied_in_order_and_one_bad_one_spoils_nothing(new_server: 
 
 def test_incremental_evaluation_continues_what_is_held(new_server: Standin) -> None:
     def send(offset: int, count: int) -> httpx.Response:
-        return post(
-            new_server, "/monitors/evaluate", {"run_id": "r", "offset": offset, "steps": [STEP] * count}
-        )
+        return post(new_server, "/monitors/evaluate", {"run_id": "r", "offset": offset, "steps": [STEP] * count})
 
     assert send(0, 2).status_code == 200
     assert send(2, 1).status_code == 200
@@ -631,12 +629,8 @@ def test_the_steering_block_is_found_and_never_twice() -> None:
         steering_block([block, block])
 
 
-@pytest.mark.parametrize(
-    ("difficulty", "low", "high"), [("easy", 0.0, 0.2), ("normal", 0.3, 0.6), ("hard", 0.85, 1.0)]
-)
-def test_thoughts_are_distinct_and_as_difficult_as_promised(
-    difficulty: Difficulty, low: float, high: float
-) -> None:
+@pytest.mark.parametrize(("difficulty", "low", "high"), [("easy", 0.0, 0.2), ("normal", 0.3, 0.6), ("hard", 0.85, 1.0)])
+def test_thoughts_are_distinct_and_as_difficult_as_promised(difficulty: Difficulty, low: float, high: float) -> None:
     thoughts = [thought(number, difficulty) for number in range(50)]
     assert len(set(thoughts)) == 50
     assert all(low < score_step(text) < high for text in thoughts)

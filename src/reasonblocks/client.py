@@ -129,16 +129,8 @@ class ReasonBlocks:
         )
 
     def _policy(self, model: str, profile: str) -> Policy:
-        monitors = (
-            MonitorSteeringInjection(self.api, model, profile, self._weights)
-            if self._monitors_enabled
-            else None
-        )
-        tiers = (
-            [E1Injection(self.api), E2Injection(self.api), E3Injection(self.api)]
-            if self._e_traces_enabled
-            else []
-        )
+        monitors = MonitorSteeringInjection(self.api, model, profile, self._weights) if self._monitors_enabled else None
+        tiers = [E1Injection(self.api), E2Injection(self.api), E3Injection(self.api)] if self._e_traces_enabled else []
         return Policy(fsm=self._fsm, monitors=monitors, injections=(*tiers, *self._own_injections))
 
     @staticmethod
@@ -190,9 +182,7 @@ class ReasonBlocks:
         return f"ReasonBlocks(base_url={self._base_url!r}, api_key='***')"
 
     def __reduce__(self) -> NoReturn:
-        raise TypeError(
-            "ReasonBlocks holds connections and a key and is not pickled; create it where it is used"
-        )
+        raise TypeError("ReasonBlocks holds connections and a key and is not pickled; create it where it is used")
 
 
 def _refuse_what_is_not_built(data_dir: object, otel: object) -> None:
@@ -224,9 +214,7 @@ def _created(state: FSMState, model_id: str) -> BaseChatModel:
     try:
         created: BaseChatModel = init_chat_model(model_id)
     except Exception as error:
-        raise SettingsError(
-            f"model_routing[{state.value!r}]: {model_id!r} cannot be created: {error}"
-        ) from error
+        raise SettingsError(f"model_routing[{state.value!r}]: {model_id!r} cannot be created: {error}") from error
     return created
 
 

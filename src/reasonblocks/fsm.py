@@ -21,7 +21,7 @@ from .types import FSMState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifficultyFSM:
-    """The rules by which scores move a run between its states; immutable, so one serves any number of runs."""
+    """The rules by which scores move a run between its states; immutable, so that runs can share it."""
 
     fast_threshold: float = 0.2
     """Scores below it are easy."""
@@ -48,13 +48,13 @@ class DifficultyFSM:
     def _check_order(self) -> None:
         if self.fast_threshold >= self.slow_threshold:
             raise SettingsError(
-                f"fast_threshold is {self.fast_threshold!r} and slow_threshold is {self.slow_threshold!r}; expected "
-                "fast_threshold below slow_threshold: lower the first or raise the second"
+                f"fast_threshold is {self.fast_threshold!r} and slow_threshold is {self.slow_threshold!r}; "
+                "expected fast_threshold below slow_threshold: lower the first or raise the second"
             )
         if self.slow_threshold > self.skip_threshold:
             raise SettingsError(
-                f"slow_threshold is {self.slow_threshold!r} and skip_threshold is {self.skip_threshold!r}; expected "
-                "slow_threshold at or below skip_threshold: lower the first or raise the second"
+                f"slow_threshold is {self.slow_threshold!r} and skip_threshold is {self.skip_threshold!r}; "
+                "expected slow_threshold at or below skip_threshold: lower the first or raise the second"
             )
 
     @classmethod
@@ -80,7 +80,7 @@ class DifficultyFSM:
         return max(self.fast_window, self.slow_window, self.skip_window)
 
     def transition(self, current: FSMState, score: float, history: Sequence[float]) -> FSMState:
-        """The state after `score`, which is also the last entry of `history`; a score that is NaN changes nothing."""
+        """The state after `score`, with which `history` ends; a score that is NaN changes nothing."""
         if math.isnan(score):
             return current
         match current:

@@ -116,11 +116,7 @@ def observed_after(messages: Sequence[BaseMessage], calls: Iterable[str | None])
 
 def all_observed(messages: Sequence[BaseMessage]) -> dict[str, Observation]:
     """What every tool call of a history was answered."""
-    return {
-        message.tool_call_id: observation_of(message)
-        for message in messages
-        if isinstance(message, ToolMessage)
-    }
+    return {message.tool_call_id: observation_of(message) for message in messages if isinstance(message, ToolMessage)}
 
 
 def last_reply(messages: Sequence[BaseMessage]) -> AIMessage | None:

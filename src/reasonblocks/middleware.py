@@ -8,13 +8,14 @@ wrap hook inside LangSmith's `traceable`, and that takes a coroutine function th
 new task on every call, whether anything is traced or not: more than all of our own work.
 """
 
+import inspect
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from types import TracebackType
-from typing import Annotated, Any, NotRequired, Self
+from typing import Annotated, Any, NotRequired, Self, TypeVar
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
 from langchain.agents.middleware.types import PrivateStateAttr, ToolCallRequest
@@ -40,6 +41,7 @@ from .types import StepLogEntry
 
 logger = logging.getLogger("reasonblocks")
 
+Hook = TypeVar("Hook", bound=Callable[..., Any])
 HANDLE = "_reasonblocks_run"
 SNAPSHOT = "_reasonblocks_snapshot"
 
@@ -49,6 +51,12 @@ class ReasonBlocksState(AgentState[Any]):
 
     _reasonblocks_run: NotRequired[Annotated[Any, UntrackedValue, PrivateStateAttr]]
     _reasonblocks_snapshot: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
+
+
+def _with_known_signature(hook: Hook) -> Hook:
+    """Save LangSmith's wrapper from parsing the signature of a hook again on every call."""
+    hook.__signature__ = inspect.signature(hook)  # type: ignore[attr-defined]
+    return hook
 
 
 def _nothing(payload: Any) -> dict[str, Any]:
@@ -255,6 +263,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
 
     # -- wrap_model_call -------------------------------------------------------------------------
 
+    @_with_known_signature
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> Response:
@@ -276,6 +285,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         self._record(watch, call, response)
         return response
 
+    @_with_known_signature
     def awrap_model_call(
         self,
         request: ModelRequest[Any],
@@ -329,6 +339,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
 
     # -- wrap_tool_call --------------------------------------------------------------------------
 
+    @_with_known_signature
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
     ) -> ToolMessage | Command[Any]:
@@ -347,6 +358,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         self._observed(watch, request, result)
         return result
 
+    @_with_known_signature
     def awrap_tool_call(
         self,
         request: ToolCallRequest,

@@ -213,9 +213,7 @@ class Book:
         for run in reversed(self._recent):
             if run.run_id == run_id:
                 return run
-        raise KeyError(
-            f"no run {run_id!r} here: it is not open and not among the last {MAX_RECENT} that ended"
-        )
+        raise KeyError(f"no run {run_id!r} here: it is not open and not among the last {MAX_RECENT} that ended")
 
     def shown(self) -> Run | None:
         """The only open run, else the latest one."""

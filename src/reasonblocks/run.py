@@ -202,9 +202,7 @@ class Run:
         self.step += 1
         self.errors = []
 
-    def _entry(
-        self, message: AIMessage, prepared: Prepared, composed: Composed, usage: Usage
-    ) -> StepLogEntry:
+    def _entry(self, message: AIMessage, prepared: Prepared, composed: Composed, usage: Usage) -> StepLogEntry:
         evaluation = prepared.evaluation
         skipped = list(prepared.skipped)
         if composed.texts and not self._outlets.steer:
@@ -267,9 +265,7 @@ class Run:
             "tokens": self._tokens,
             "fired": {type(injection).__name__: count for injection, count in self._fired.items()},
             "guard": [guard.count, guard.last_step, guard.last_text],
-            "evaluations": [
-                list(seen.fired) if seen else None for seen in self._monitor_eval_history[-E1_LOOK_BACK:]
-            ],
+            "evaluations": [list(seen.fired) if seen else None for seen in self._monitor_eval_history[-E1_LOOK_BACK:]],
             "queued": {type(item.injection).__name__: item.pending[0].text for item in queued},
             "marked": self._marked,
         }
@@ -288,14 +284,11 @@ class Run:
         self.state = FSMState(saved.get("state", FSMState.INIT))
         self._scores = tuple(float(score) for score in saved.get("scores", ()))
         self._tokens = int(saved.get("tokens", 0))
-        self._fired = {
-            by_name[name]: count for name, count in saved.get("fired", {}).items() if name in by_name
-        }
+        self._fired = {by_name[name]: count for name, count in saved.get("fired", {}).items() if name in by_name}
         self._guard = MonitorGuard(*saved.get("guard", ()))
         self._marked = saved.get("marked")
         self._monitor_eval_history = [
-            None if fired is None else MonitorEvaluation(fired=tuple(fired))
-            for fired in saved.get("evaluations", ())
+            None if fired is None else MonitorEvaluation(fired=tuple(fired)) for fired in saved.get("evaluations", ())
         ]
         for index, reply in enumerate(before, start=self.step - len(before)):
             entry = StepLogEntry(step=index, timestamp=time.time(), tokens=usage_of(reply).total)

@@ -1,7 +1,7 @@
-"""Untrusted text made fit for a system prompt: as legible as before, without anything that steers by its form.
+"""Untrusted text made fit for a system prompt: as legible as before, without what steers by its form.
 
-What is removed cannot be seen (controls, escapes, zero-width and bidirectional marks). What is defused stays readable:
-brackets of a token become parentheses, and a role at the start of a line loses its colon.
+What is removed cannot be seen: controls, escapes, zero-width and bidirectional marks. What is defused stays
+readable: the brackets of a token become parentheses, a role at the start of a line loses its colon.
 """
 
 import re
@@ -23,7 +23,7 @@ _ANSI = re.compile(
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls other than tab and newline
     "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"  # soft hyphen, joiners, fillers
-    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"  # zero width, direction
+    "\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb"  # zero width, bidi
     "\ud800-\udfff"  # always unpaired: Python keeps a pair as one character
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"  # shorthand, music, tags
 )
@@ -34,8 +34,7 @@ _ROLE = (
     r"(?:[ _:-](?:prompt|message|instruction|reminder|call|use|result|response|output|input|turn|block)s?)?"
 )
 _SECTION = r"(?:instruction|response|input|output)s?"
-_NAME = r"reasonblocks"
-_MARKER = r"[\s_.*|-]*+".join(_NAME)
+_MARKER = r"[\s_.*|-]*+".join("reasonblocks")
 
 # No alternative depends on anything behind it but whether a word goes on there, and brackets only ever become
 # parentheses. So defusing one token cannot complete another, and doing it twice is doing it once.
@@ -44,8 +43,8 @@ _TOKEN = re.compile(
     r"|\[\s*+/?\s*+(?:inst|sys|system_prompt|available_tools|tool_(?:calls|results|content))\s*+\]"
     rf"|(?<!\w)\[\s*+/?\s*+{_ROLE}\s*+\]"  # `list[User]` is a type
     r"|(?<!<)<++[\s/]*+(?:"
-    rf"(?:{_ROLE}|{_MARKER}|{_SECTION}|sys|inst|think|thinking|invoke|antml|im_start|im_end|start_of_turn|end_of_turn"
-    r"|begin_of_text|end_of_text|endoftext)(?![\w-])(?:[^<>]*+>++)?"
+    rf"(?:{_ROLE}|{_MARKER}|{_SECTION}|sys|inst|think|thinking|invoke|antml|im_start|im_end|start_of_turn"
+    r"|end_of_turn|begin_of_text|end_of_text|endoftext)(?![\w-])(?:[^<>]{0,200}>++)?"
     r"|(?:s|bos|eos|pad|unk|mask|sep|cls)\s*+/?>++"
     r"|\|(?:[^<>|]{0,80}\|\s*+>)?)",
     re.IGNORECASE,
@@ -53,9 +52,9 @@ _TOKEN = re.compile(
 _PARENTHESES = {"<": "(", "[": "(", ">": ")", "]": ")"}
 
 # Groups: what stands before the role on its line, the role, emphasis between the role and its colon.
-_ROLE_LINE = re.compile(
-    rf"""^((?:[^\S\n]|[>*_#"'`~-])*+)((?:{_ROLE}|(?<=\#){_SECTION}|(?<=\#[ \t]){_SECTION}))([ \t*_"'`]{{0,4}}):""",
-    re.IGNORECASE | re.MULTILINE,
+_ROLE_LINES = tuple(
+    re.compile(rf"^({before}(?:[^\w\n]|_)*+)({role})([ \t*_]{{0,4}}):", re.IGNORECASE | re.MULTILINE)
+    for before, role in (("", _ROLE), (r"[^\w\n#]*+#", _SECTION))  # `Input:` alone is an ordinary label
 )
 _SUSPICIOUS = re.compile(
     "[^\t\n -;=-Z\\\\-~"  # ASCII without controls, `<` and `[`
@@ -86,9 +85,7 @@ class _Lookalikes(dict[int, str]):
 
 _LOOKALIKES = _Lookalikes(
     # NFKC knows full-width and mathematical letters; it does not know these.
-    _pairs(
-        "\u2039\u203a\u27e8\u27e9\u2329\u232a\u3008\u3009\u276e\u276f\u226a\u226b\xab\xbb", "<><><><><><><>"
-    )
+    _pairs("\u2039\u203a\u27e8\u27e9\u2329\u232a\u3008\u3009\u276e\u276f\u226a\u226b\xab\xbb", "<><><><><><><>")
     | _pairs(
         "\u2045\u2046\u3010\u3011\u3014\u3015\u3016\u3017\u27e6\u27e7\u2772\u2773\u301a\u301b",
         "[][][][][][][]",
@@ -132,7 +129,7 @@ def _is_clean(text: str) -> bool:
     """Whether nothing below would change `text`; true for most of what is ever injected."""
     if _SUSPICIOUS.search(text) or _BLANK_LINES.search(text):
         return False
-    return ":" not in text or not _ROLE_LINE.search(text)
+    return ":" not in text or not any(pattern.search(text) for pattern in _ROLE_LINES)
 
 
 def _visible(text: str) -> str:
@@ -141,7 +138,10 @@ def _visible(text: str) -> str:
 
 
 def _defuse(text: str) -> str:
-    return _replace(_ROLE_LINE, _replace(_TOKEN, text, _in_parentheses), _without_colon)
+    text = _replace(_TOKEN, text, _in_parentheses)
+    for pattern in _ROLE_LINES:
+        text = _replace(pattern, text, _without_colon)
+    return text
 
 
 def _replace(pattern: re.Pattern[str], text: str, replacement: Callable[[str, re.Match[str]], str]) -> str:

@@ -31,9 +31,7 @@ def disabled() -> bool:
     return os.environ.get("REASONBLOCKS_DISABLED", "").strip().lower() in _TRUE
 
 
-def resolve_connection(
-    api_key: str | None, base_url: str | None, *, allow_insecure_http: bool = False
-) -> Connection:
+def resolve_connection(api_key: str | None, base_url: str | None, *, allow_insecure_http: bool = False) -> Connection:
     """The connection that arguments and environment name."""
     key = _text("api_key", api_key) or _environment("API_KEY")
     url = _text("base_url", base_url) or _environment("BASE_URL")
@@ -78,9 +76,7 @@ def _checked_url(text: str, allow_insecure_http: bool) -> httpx.URL:
     if url.scheme not in ("http", "https") or not url.host:
         raise SettingsError(f"base_url is {shown!r}; expected an address such as https://rb-api.example.com")
     if url.userinfo or url.query or url.fragment:
-        raise SettingsError(
-            "base_url holds a user, a query or a fragment; expected scheme, host, port and path only"
-        )
+        raise SettingsError("base_url holds a user, a query or a fragment; expected scheme, host, port and path only")
     if url.scheme == "http" and not is_loopback(url.host) and not allow_insecure_http:
         raise SettingsError(
             f"base_url is {shown!r}: plain http would send your key and your agents' thoughts in the clear; "
@@ -113,9 +109,7 @@ def read_flag(name: str, default: bool) -> bool:
         return default
     if text in _TRUE or text in _FALSE:
         return text in _TRUE
-    raise SettingsError(
-        f"REASONBLOCKS_{name} is {text!r}; expected one of {', '.join((*_TRUE, *_FALSE[1:]))}"
-    )
+    raise SettingsError(f"REASONBLOCKS_{name} is {text!r}; expected one of {', '.join((*_TRUE, *_FALSE[1:]))}")
 
 
 def flag(name: str, value: bool | None, default: bool) -> bool:
@@ -137,9 +131,7 @@ def seconds(name: str, value: float | None, default: float) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if isinstance(shown, bool) or not math.isfinite(number) or number <= 0:
-        raise SettingsError(
-            f"{name} is {shown!r}; expected a number of seconds above 0, for example {default}"
-        )
+        raise SettingsError(f"{name} is {shown!r}; expected a number of seconds above 0, for example {default}")
     return number
 
 
@@ -165,9 +157,7 @@ def weights(value: Mapping[str, float] | None) -> dict[str, float] | None:
     if value is None:
         return None
     if not isinstance(value, Mapping):
-        raise SettingsError(
-            f"monitor_weights is a {type(value).__name__}; expected a mapping of monitor to weight"
-        )
+        raise SettingsError(f"monitor_weights is a {type(value).__name__}; expected a mapping of monitor to weight")
     for name, weight in value.items():
         if not isinstance(name, str) or isinstance(weight, bool) or not isinstance(weight, int | float):
             raise SettingsError(f"monitor_weights[{name!r}] is {weight!r}; expected a number")

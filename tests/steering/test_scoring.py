@@ -136,10 +136,12 @@ def test_c10_hedging_thins_out_with_length() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "src/app.py", "/etc/hosts", "./run", "../lib/x", "~/notes", "tests/", "src/models", "a/b/c", "my_app/models",
-        "C:\\Users\\me", "lib\\main.c", "https://example.com/a/b.html?q=1", "os.path", "self.items().first", "app.py",
-        "my-app.config.json", ".gitignore", "models.User", "@app.route", "2024-01-31.log",
-        '"one string"', "'one string'", "`one`", "\u201cone string\u201d", "\u2018one string\u2019", "'can't open it'",
+        "src/app.py", "/etc/hosts", "./run", "../lib/x", "~/notes", "tests/", "src/models", "a/b/c",
+        "my_app/models", "C:\\Users\\me", "lib\\main.c", "https://example.com/a/b.html?q=1",
+        "os.path", "self.items().first", "models.User", "@app.route",
+        "app.py", "my-app.config.json", ".gitignore", "2024-01-31.log",
+        '"one string"', "'one string'", "`one`", "'can't open it'",
+        "\u201cone string\u201d", "\u2018one string\u2019",
     ],
 )  # fmt: skip
 def test_c10_a_path_a_dotted_name_and_a_quoted_string_are_one_entity(name: str) -> None:
@@ -152,14 +154,15 @@ def test_c10_a_path_a_dotted_name_and_a_quoted_string_are_one_entity(name: str) 
 @pytest.mark.parametrize(
     "text",
     [
-        "3.14", "1.2.3", "10.0.0.1", "v1.2", "24/7", "1/2", "2024/01/31", "and/or", "read/write", "e.g. this", "i.e., that",
-        "done.Then we go", "I am done.", "wait...what", "don't, it's, I'll and the users' files", '"" and ""', "' '",
+        "3.14", "1.2.3", "10.0.0.1", "v1.2", "24/7", "1/2", "2024/01/31", "python3.11", "5 - 3",
+        "and/or", "read/write", "e.g. this", "i.e., that", "done.Then we go", "I am done.", "wait...what",
+        "don't, it's, I'll and the users' files", "rock 'n roll isn't", '"" and ""', "' '",
         "a\\nb", "\\n\\n", "// TODO", "</div><br/>", "f(x).y",
-        "...", "/", "\\", ".", "5 - 3", "python3.11", "rock 'n roll isn't",
+        "...", "/", "\\", ".",
     ],
 )  # fmt: skip
 def test_c10_what_only_looks_like_an_entity_is_none(text: str) -> None:
-    """Numbers, versions, fractions, choices, sentence ends, abbreviations, apostrophes and escapes do not count."""
+    """Numbers, fractions, choices, sentence ends, abbreviations, apostrophes and escapes do not count."""
     assert entities(text) == 0
 
 
@@ -185,9 +188,7 @@ def test_features_explain_the_score() -> None:
     """The parts of a score can be read off, cannot be changed, and give the score again."""
     text = "Hmm, the test failed"
     parts = features(text)
-    assert (parts.hedging, parts.length, parts.errors, parts.entities) == pytest.approx(
-        (1 / 1.2, 4 / 500, 1 / 3, 0)
-    )
+    assert (parts.hedging, parts.length, parts.errors, parts.entities) == pytest.approx((1 / 1.2, 4 / 500, 1 / 3, 0))
     assert squash(parts.raw()) == score_step(text)
     with pytest.raises(AttributeError):
         parts.hedging = 0.0  # type: ignore[misc]
@@ -203,9 +204,7 @@ def test_c10_any_text_has_a_score_between_zero_and_one(text: str) -> None:
 
 
 @settings(deadline=None, max_examples=100)
-@given(
-    st.lists(st.sampled_from([*HEDGES, *ERRORS, "tissue", "a", "it's"]), min_size=1), st.sampled_from(" \n\t")
-)
+@given(st.lists(st.sampled_from([*HEDGES, *ERRORS, "tissue", "a", "it's"]), min_size=1), st.sampled_from(" \n\t"))
 def test_c10_letter_case_punctuation_and_blanks_do_not_matter(words: list[str], blank: str) -> None:
     """A thought in capitals, with commas and on many lines is as hard as the same without."""
     shouted = blank + f",{blank}".join(words).upper() + blank

@@ -83,9 +83,7 @@ def say(
         content += [{"type": "text", "text": thought}] if thought else []
     return AIMessage(
         content=content,
-        tool_calls=[
-            ToolCall(name=one.name, args=one.arguments, id=one.id, type="tool_call") for one in calls
-        ],
+        tool_calls=[ToolCall(name=one.name, args=one.arguments, id=one.id, type="tool_call") for one in calls],
         usage_metadata=usage(input_tokens, output_tokens, cache_read_tokens),
     )
 
@@ -316,9 +314,7 @@ def chunks(message: AIMessage) -> list[ChatGenerationChunk]:
 def _call_pieces(tool_call: ToolCall, number: int) -> list[AIMessageChunk]:
     arguments = json.dumps(tool_call["args"])
     middle = len(arguments) // 2
-    opening = ToolCallChunk(
-        name=tool_call["name"], args="", id=tool_call["id"], index=number, type="tool_call_chunk"
-    )
+    opening = ToolCallChunk(name=tool_call["name"], args="", id=tool_call["id"], index=number, type="tool_call_chunk")
     parts = [opening] + [
         ToolCallChunk(name=None, args=part, id=None, index=number, type="tool_call_chunk")
         for part in (arguments[:middle], arguments[middle:])
@@ -372,15 +368,11 @@ def _texts(content: Content | None) -> list[str]:
 # -- tools -----------------------------------------------------------------------------------------
 
 
-def make_tool(
-    name: str, function: Callable[..., Any], coroutine: Callable[..., Any] | None = None
-) -> StructuredTool:
+def make_tool(name: str, function: Callable[..., Any], coroutine: Callable[..., Any] | None = None) -> StructuredTool:
     """Build a tool from a plain or an async function, or from one of each."""
     if coroutine is None and iscoroutinefunction(function):
         return StructuredTool.from_function(coroutine=function, name=name, description=f"The tool {name}.")
-    return StructuredTool.from_function(
-        func=function, coroutine=coroutine, name=name, description=f"The tool {name}."
-    )
+    return StructuredTool.from_function(func=function, coroutine=coroutine, name=name, description=f"The tool {name}.")
 
 
 def _lookup(key: str) -> str:

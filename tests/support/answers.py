@@ -37,9 +37,7 @@ DEFAULT_SIMILARITY = {"e1": 0.9, "e2": 0.8, "e3": 0.0}
 DEFAULT_FAILURE_TYPE = {"e1": None, "e2": "loop", "e3": None}
 
 
-def healthy(
-    composite: float = 0.02, scores: dict[str, float] | None = None, fired: Sequence[str] = ()
-) -> JSON:
+def healthy(composite: float = 0.02, scores: dict[str, float] | None = None, fired: Sequence[str] = ()) -> JSON:
     """Build the answer of monitors that want nothing injected."""
     return {
         "inject": False,

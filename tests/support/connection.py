@@ -135,9 +135,7 @@ class Connection(asyncio.Protocol):
             answer = {"padding": "x" * fault.huge, **answer}
         body = json.dumps(answer).encode()
         if fault.truncated:
-            self._write_last(
-                request, status, http11.response(status, body[: len(body) // 2], length=len(body))
-            )
+            self._write_last(request, status, http11.response(status, body[: len(body) // 2], length=len(body)))
             self._transport.close()
         elif fault.drip:
             self._transport.write(http11.response(status, b"", length=len(body)))

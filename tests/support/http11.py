@@ -96,9 +96,7 @@ def parse_head(head: bytes) -> tuple[str, str, dict[str, str]]:
     return parts[0], parts[1], headers
 
 
-def response(
-    status: int, body: bytes, headers: dict[str, str] | None = None, length: int | None = None
-) -> bytes:
+def response(status: int, body: bytes, headers: dict[str, str] | None = None, length: int | None = None) -> bytes:
     """Build a response; `length` announces another length than the body has."""
     try:
         phrase = HTTPStatus(status).phrase

@@ -21,9 +21,7 @@ STEP = "/monitor/runs/{run_id}/steps"
 RUN_FINISH = "/monitor/runs/{run_id}/finish"
 EVENTS = "/monitor/events"
 
-METHODS = {HEALTH: "GET"} | dict.fromkeys(
-    (RETRIEVE, EVALUATE, SCORE, RUN_START, STEP, RUN_FINISH, EVENTS), "POST"
-)
+METHODS = {HEALTH: "GET"} | dict.fromkeys((RETRIEVE, EVALUATE, SCORE, RUN_START, STEP, RUN_FINISH, EVENTS), "POST")
 SHORT_NAMES = {
     "health": HEALTH,
     "retrieve": RETRIEVE,
@@ -236,9 +234,7 @@ class Service:
                 continue
             kind, run_id = event["type"], event["run_id"]
             left_out = {"type"} if kind == "run_start" else {"type", "run_id"}
-            self.book.apply(
-                kind, run_id, {name: value for name, value in event.items() if name not in left_out}
-            )
+            self.book.apply(kind, run_id, {name: value for name, value in event.items() if name not in left_out})
         return 200, {"accepted": len(events) - len(rejected), "rejected": rejected}
 
     def _event_problems(self, event: Any) -> Iterator[rules.Problem]:

@@ -39,9 +39,7 @@ Result = TypeVar("Result")
 class Standin:
     """An rb-api that records everything, answers as programmed, and misbehaves on demand."""
 
-    def __init__(
-        self, capabilities: Sequence[str] = (), *, key: str = "rb_test_standin", seed: int = 0
-    ) -> None:
+    def __init__(self, capabilities: Sequence[str] = (), *, key: str = "rb_test_standin", seed: int = 0) -> None:
         self._book = Book()
         self._service = Service(self._book, capabilities, key)
         self._faults = FaultPlan(seed)
@@ -254,13 +252,9 @@ class Standin:
             await anyio.sleep(POLL_SECONDS)
 
     def _summary(self, timeout: float) -> str:
-        lines = [
-            f"not so within {timeout} s; {self.in_flight} in flight, {self.open_connections} connections open"
-        ]
+        lines = [f"not so within {timeout} s; {self.in_flight} in flight, {self.open_connections} connections open"]
         lines += [f"  {request.method} {request.path} -> {request.status}" for request in self.requests[-20:]]
-        lines += [
-            f"  run {run.run_id}: {', '.join(run.timeline[-20:])}" for run in list(self.runs.values())[-20:]
-        ]
+        lines += [f"  run {run.run_id}: {', '.join(run.timeline[-20:])}" for run in list(self.runs.values())[-20:]]
         lines += [f"  violation: {violation}" for violation in self.violations[-20:]]
         return "\n".join(lines)
 

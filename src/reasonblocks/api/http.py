@@ -10,7 +10,7 @@ import ssl
 import urllib.request
 import weakref
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -24,6 +24,9 @@ from ..runtime.supervisor import forget_after_fork
 MAX_CONNECTIONS = 100
 MAX_ANSWER = 8_000_000
 """Bytes of an answer that are read at all; more is not an answer of rb-api."""
+MAX_URLS = 4_096
+_NO_TIMEOUTS: dict[str, Any] = {"timeout": {}}
+"""The caller's deadline is the only one: it covers retries too."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -36,26 +39,35 @@ class Answer:
     retry_after: float | None = None
 
 
-@dataclass(frozen=True)
 class Endpoint:
-    """Where rb-api is, with everything about a request that never changes."""
+    """Where rb-api is, with everything about a request that never changes made once."""
 
-    base: httpx.URL
-    authorization: bytes = field(repr=False)
-    user_agent: str = "reasonblocks"
+    def __init__(self, base: httpx.URL, *, authorization: bytes, user_agent: str) -> None:
+        self.base = base
+        self._urls: dict[str, httpx.URL] = {}
+        self._headers = httpx.Headers(
+            [
+                (b"host", base.netloc),
+                (b"authorization", authorization),
+                (b"user-agent", user_agent.encode()),
+                (b"accept-encoding", b"identity"),
+                (b"content-type", b"application/json"),
+            ]
+        )
 
     def request(self, method: str, path: str, body: bytes | None) -> httpx.Request:
         """A request ready for the transport."""
-        url = self.base.copy_with(raw_path=self.base.raw_path.rstrip(b"/") + path.encode("ascii"))
-        headers = [
-            (b"host", self.base.netloc),
-            (b"authorization", self.authorization),
-            (b"user-agent", self.user_agent.encode()),
-            (b"accept-encoding", b"identity"),
-        ]
-        if body is not None:
-            headers.append((b"content-type", b"application/json"))
-        return httpx.Request(method, url, headers=headers, content=body, extensions={"timeout": {}})
+        return httpx.Request(method, self._url(path), headers=self._headers, content=body, extensions=_NO_TIMEOUTS)
+
+    def _url(self, path: str) -> httpx.URL:
+        """The URL of a path; those of the open runs are asked for at every step, and parsing is slow."""
+        url = self._urls.get(path)
+        if url is None:
+            if len(self._urls) >= MAX_URLS:
+                self._urls.clear()
+            url = self.base.copy_with(raw_path=self.base.raw_path.rstrip(b"/") + path.encode("ascii"))
+            self._urls[path] = url
+        return url
 
 
 class Resolver(aiohttp.ThreadedResolver):

@@ -63,7 +63,7 @@ class RemoteBackend:
 
     def __init__(self, base_url: httpx.URL, key: Secret, *, step_timeout: float) -> None:
         self._endpoint = Endpoint(
-            base=base_url.copy_with(raw_path=base_url.raw_path.rstrip(b"/") + b"/v1"),
+            base_url.copy_with(raw_path=base_url.raw_path.rstrip(b"/") + b"/v1"),
             authorization=b"Bearer " + key.reveal().encode(),
             user_agent=f"reasonblocks/{__version__}",
         )

@@ -145,9 +145,7 @@ def encode_step(step: StepRecord) -> msgspec.Raw:
     )
 
 
-def newest_within(
-    steps: Sequence[msgspec.Raw], most: int = MAX_STEPS, room: int = MAX_BODY
-) -> Sequence[msgspec.Raw]:
+def newest_within(steps: Sequence[msgspec.Raw], most: int = MAX_STEPS, room: int = MAX_BODY) -> Sequence[msgspec.Raw]:
     """The newest steps that fit in one request."""
     kept = steps[-most:]
     size = sum(len(memoryview(step)) + 1 for step in kept)

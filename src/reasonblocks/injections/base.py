@@ -23,9 +23,7 @@ class BaseInjection:
 
     def retrieve(self, state: TraceState) -> list[PendingInjection] | Awaitable[list[PendingInjection]]:
         """What to put in front of the model now; an empty list is no guidance."""
-        raise NotImplementedError(
-            f"{type(self).__name__} does not say what to inject: override retrieve(state)"
-        )
+        raise NotImplementedError(f"{type(self).__name__} does not say what to inject: override retrieve(state)")
 
     def refusal(self) -> str | None:
         """Why asking would fail right now, if that is known without asking."""

@@ -6,6 +6,8 @@ all of a step under one deadline, and sends the answers back. An answer that can
 
 import asyncio
 import concurrent.futures
+import contextlib
+import importlib
 import inspect
 import time
 from collections.abc import Generator, Sequence
@@ -18,6 +20,10 @@ from ..errors import Unavailable
 from .contain import incidents
 from .deadline import StepBudget
 from .supervisor import runtime
+
+# anyio loads its backend on first use: 30 ms of imports that must not happen on an agent's event loop.
+with contextlib.suppress(ImportError):
+    importlib.import_module("anyio._backends._asyncio")
 
 Result = TypeVar("Result")
 Plan = Generator[tuple[Any, ...], Sequence[Any], Result]
@@ -81,7 +87,7 @@ def _perform_elsewhere(effects: Sequence[Effect], deadline: float, budget: StepB
     future = runtime.submit(_perform_all(effects, deadline, budget))
     try:
         return future.result(max(0.0, deadline - time.monotonic()) + GRACE_SECONDS)
-    except concurrent.futures.TimeoutError:
+    except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
         future.cancel()
         return [Unavailable("the runtime did not answer in time")] * len(effects)
 
@@ -98,11 +104,11 @@ async def _perform_all(effects: Sequence[Effect], deadline: float, budget: StepB
                     tasks.start_soon(_perform_into, effect, answers, position)
     late = scope.cancelled_caught
     if late:
-        for position, answer in enumerate(answers):
-            if answer is None:
-                answers[position] = Unavailable(
-                    f"late: the step's budget of {budget.seconds:g} s was used up"
-                )
+        missed = Unavailable(f"late: the step's budget of {budget.seconds:g} s was used up")
+        for position, effect in enumerate(effects):
+            if answers[position] is None:
+                incidents.note(effect.name, missed)
+                answers[position] = missed
     budget.settle(used_up=late, answered=any(not isinstance(answer, Unavailable) for answer in answers))
     return answers
 

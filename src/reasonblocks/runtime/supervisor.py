@@ -66,11 +66,9 @@ class Runtime:
 
     def _start(self) -> None:
         loop = asyncio.new_event_loop()
-        started = threading.Event()
 
         def serve() -> None:
             asyncio.set_event_loop(loop)
-            loop.call_soon(started.set)
             try:
                 loop.run_forever()
             finally:
@@ -79,8 +77,7 @@ class Runtime:
 
         self._thread = threading.Thread(target=serve, name=THREAD_NAME, daemon=True)
         self._thread.start()
-        started.wait()
-        self._loop = loop
+        self._loop = loop  # what is submitted before it runs waits in its queue
 
     def submit(self, work: Coroutine[Any, Any, Result]) -> concurrent.futures.Future[Result]:
         """Run a coroutine on the runtime's loop."""
@@ -139,7 +136,7 @@ class Runtime:
             loop, thread = stopping
             await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_cancel_all(), loop))
             loop.call_soon_threadsafe(loop.stop)
-            while thread.is_alive():
+            while thread.is_alive():  # noqa: ASYNC110  a thread's end sets no event
                 await asyncio.sleep(0.001)
 
     async def _remove(self, actor: Actor) -> None:

@@ -54,9 +54,7 @@ def _render(pending: PendingInjection, model_id: str) -> str:
     return render_pattern(pending.tier or "", model_id, pending.fields or {})
 
 
-def _base_blocks(
-    system: SystemContent, *, cache: bool, markers_elsewhere: int
-) -> list[str | dict[str, Any]] | None:
+def _base_blocks(system: SystemContent, *, cache: bool, markers_elsewhere: int) -> list[str | dict[str, Any]] | None:
     """The caller's prompt with our cache marker, or `None` where it needs no change."""
     blocks = _as_blocks(system)
     own = sum(1 for block in blocks if isinstance(block, dict) and "cache_control" in block)

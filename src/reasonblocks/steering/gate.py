@@ -36,9 +36,7 @@ def e1_gate(
         return Gate(True, f"composite above {threshold}")
     if any(evaluation is not None and evaluation.fired for evaluation in previous[-E1_LOOK_BACK:]):
         return Gate(True, "fired on a previous step")
-    return Gate(
-        False, "no monitor signal" if current is not None else "monitors unavailable, none fired before"
-    )
+    return Gate(False, "no monitor signal" if current is not None else "monitors unavailable, none fired before")
 
 
 @dataclass(frozen=True, slots=True)

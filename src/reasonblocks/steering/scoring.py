@@ -110,15 +110,16 @@ _NUMERIC = re.compile(r"[\d./\\+-]+")
 
 _ABBREVIATIONS = frozenset("a.k.a a.m e.g e.u i.e n.b p.m ph.d u.k u.n u.s u.s.a w.r.t".split())
 _SENTENCE_STARTS = frozenset(
-    "A After All Also An And As At Because Before But By First For From He Here Hmm How However I If In It "
-    "Let Maybe My Next No Not Now Of On Once One Or Our Perhaps Please Second She Since So Some That The Then "
-    "There These They This Those To Wait We What When Where Which While Who Why With Yes You Your".split()
+    "A After All Also An And As At Because Before But By First For From He Here Hmm How However I If In "
+    "It Let Maybe My Next No Not Now Of On Once One Or Our Perhaps Please Second She Since So Some That "
+    "The Then There These They This Those To Wait We What When Where Which While Who Why With Yes You "
+    "Your".split()
 )
 """`done.Then` is two sentences without a blank between them, `models.User` is a name."""
 _TOP_FOLDERS = frozenset(
-    "api app apps bin build cmd config configs core data dist doc docs etc examples home include internal lib "
-    "libs node_modules opt packages pkg public scripts server src static test tests tmp usr utils var vendor "
-    "web".split()
+    "api app apps bin build cmd config configs core data dist doc docs etc examples home include internal "
+    "lib libs node_modules opt packages pkg public scripts server src static test tests tmp usr utils var "
+    "vendor web".split()
 )
 """`src/models` is a path although nothing but its first word tells it from `and/or`."""
 

@@ -22,8 +22,12 @@ MAILBOX_LIMIT = 20_000
 LANES = 16
 """Runs that are served at once where events go one by one."""
 MOST_IN_LANES = 2_000
-LINGER_SECONDS = 0.1
-"""How long a batch waits for company."""
+LINGER_SECONDS = 0.05
+"""How long the first event after a pause waits for company.
+
+A delivery for every single event would have the two threads hand the interpreter lock back and forth all
+the time, and the agent would pay for it.
+"""
 FIRST_RETRY, LONGEST_RETRY = 0.1, 2.0
 DRAIN_SECONDS = 5.0
 
@@ -71,7 +75,7 @@ class Pause:
 
     async def wait(self) -> None:
         """Rest, if it is time to."""
-        while (remaining := self._until - time.monotonic()) > 0:
+        while (remaining := self._until - time.monotonic()) > 0:  # noqa: ASYNC110  it may have been extended
             await asyncio.sleep(remaining)
 
 
@@ -115,6 +119,7 @@ class TelemetryStream:
         with self._lock:
             self._waiting.append((self._number, future))
             self._release()
+        self._mailbox.wake()
         return future
 
     def flush(self, seconds: float = DRAIN_SECONDS) -> bool:
@@ -206,16 +211,16 @@ class TelemetryStream:
             tasks.create_task(self._serve(run_id, slots, moved))
         while True:
             await self._deliver_batch()
-            ready.clear()
             if not len(self._mailbox):
                 if self._retiring and not self._lanes:
                     return
                 await ready.wait()
+                await asyncio.sleep(0 if self._waiting else LINGER_SECONDS)
+                ready.clear()
                 continue
             if self._backend.batches:
                 while self._lanes:  # the lanes' events are older: a batch may not overtake them
                     await _next(moved)
-                await asyncio.sleep(LINGER_SECONDS)
                 self._batch = self._mailbox.take(MAX_EVENTS)
                 continue
             while self._in_lanes >= MOST_IN_LANES:

@@ -1,0 +1,145 @@
+"""One of our middlewares in a stack of LangChain's own, driven sync or async, and its record checked."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import BaseMessage, HumanMessage
+
+from reasonblocks import ReasonBlocks
+from support.agents import lookup
+from support.standin import Run, Standin
+
+MODES = ("sync", "async")
+ORDERS = ("outside", "inside")
+BASE = "You keep the records."
+QUESTION: Any = {"messages": [HumanMessage("Find the record.", id="question")]}
+EPHEMERAL = {"type": "ephemeral"}
+
+
+class Bench:
+    """A stand-in, a client, one middleware of ours, and the runs it had."""
+
+    def __init__(self, standin: Standin, **settings: Any) -> None:
+        self.standin = standin
+        self.rb = ReasonBlocks(standin.key, base_url=standin.url, step_timeout=5.0, **settings)
+        self.mw = self.rb.middleware()
+
+    def agent(
+        self,
+        model: Any,
+        *others: Any,
+        order: str = "outside",
+        tools: Sequence[Any] = (lookup,),
+        system_prompt: Any = BASE,
+        **settings: Any,
+    ) -> Any:
+        """Build an agent with ours outside (first in the list) or inside (last) of the others."""
+        stack = [self.mw, *others] if order == "outside" else [*others, self.mw]
+        return create_agent(model, list(tools), system_prompt=system_prompt, middleware=stack, **settings)
+
+    def invoke(self, mode: str, agent: Any, given: Any = QUESTION, config: Any = None, **settings: Any) -> Any:
+        """Run the agent as `invoke` or `ainvoke` does, the latter on a loop of its own."""
+        if mode == "sync":
+            return agent.invoke(given, config, **settings)
+        return self.on_loop(lambda: agent.ainvoke(given, config, **settings))
+
+    def failure(self, mode: str, agent: Any, given: Any = QUESTION, config: Any = None) -> str:
+        """Run the agent, which has to raise, and give the exception's name; its frames are let go."""
+        try:
+            self.invoke(mode, agent, given, config)
+        except Exception as error:
+            return type(error).__name__
+        finally:
+            gc.collect()
+        raise AssertionError("the agent did not raise")
+
+    def on_loop(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
+        """Run a coroutine on a new event loop and leave no connection of ours on it."""
+
+        async def main() -> Any:
+            try:
+                return await work()
+            finally:
+                await self.rb.aclose()
+
+        return asyncio.run(main())
+
+    def finished(self, steps: int, outcome: str = "success", run_id: str | None = None) -> Run:
+        """Give the record of the only run, which has so many steps, each sent once, one start and one finish."""
+        self.mw.close()
+        run: Run = self.standin.wait_for(lambda: self._ended(run_id))
+        assert run.finishes == [outcome]
+        assert run.starts == 1
+        assert run.step_order == list(range(steps))
+        assert run.timeline == ["run_start", *(f"step {number}" for number in range(steps)), f"run_finish {outcome}"]
+        log = self.mw.run(run.run_id).step_log
+        assert [entry.step for entry in log] == list(range(steps))
+        assert [entry.errors for entry in log] == [[]] * steps
+        assert [run.steps[entry.step]["intervention_texts"] for entry in log] == [e.intervention_texts for e in log]
+        assert self.standin.violations == []
+        return run
+
+    def _ended(self, run_id: str | None) -> Run | None:
+        runs = self.standin.runs
+        if run_id is None:
+            assert len(runs) <= 1, f"more than one run: {list(runs)}"
+            run_id = next(iter(runs), "")
+        run = runs[run_id]
+        return run if run.finishes else None
+
+
+def markers(value: Any) -> int:
+    """Count the cache markers anywhere in a request."""
+    if isinstance(value, dict):
+        return ("cache_control" in value) + sum(markers(item) for item in value.values())
+    if isinstance(value, list | tuple):
+        return sum(markers(item) for item in value)
+    return 0
+
+
+def essence(message: BaseMessage) -> tuple[Any, ...]:
+    """Give what a message says, without the ids that differ from run to run."""
+    return (
+        message.type,
+        message.content,
+        getattr(message, "tool_calls", None),
+        getattr(message, "tool_call_chunks", None),
+        getattr(message, "tool_call_id", None),
+        getattr(message, "usage_metadata", None),
+        message.response_metadata,
+        message.additional_kwargs,
+        message.name,
+    )
+
+
+def essences(messages: Sequence[BaseMessage]) -> list[tuple[Any, ...]]:
+    """Give what all messages say."""
+    return [essence(message) for message in messages]
+
+
+@pytest.fixture
+def bench(standin: Standin) -> Iterator[Bench]:
+    """A bench with the default settings, against an old server."""
+    made = Bench(standin)
+    yield made
+    made.rb.close()
+
+
+@pytest.fixture
+def make_bench(standin: Standin) -> Iterator[Callable[..., Bench]]:
+    """Make benches with settings of their own."""
+    made: list[Bench] = []
+
+    def make(**settings: Any) -> Bench:
+        made.append(Bench(standin, **settings))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.rb.close()
