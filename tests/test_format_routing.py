@@ -208,7 +208,7 @@ def test_c28_long_values_share_the_room() -> None:
     """However long one field is, the others keep their place and the whole stays bounded."""
     rendered = render_pattern("e2", "gpt-5", {key: f"{key} starts here. " + "word " * 5000 for key in KNOWN})
     assert all(f"{key} starts here." in rendered for key in KNOWN)
-    assert len(rendered) < 10_000
+    assert 7_000 < len(rendered) < 10_000
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -247,10 +247,14 @@ def test_c28_a_known_field_with_words_is_never_dropped(tier: str, model: str, ke
 
 
 def test_c28_endless_values_are_read_to_a_depth() -> None:
-    """A value that holds itself ends the reading, not the process."""
+    """A value that holds itself, or is nested beyond reason, ends its reading and not the process."""
     endless: list[Any] = ["words"]
     endless += [endless] * 50
     assert "words" in render_pattern("e1", "gpt-5", {"guidance": endless})
+    deep: list[Any] = []
+    for _ in range(5000):
+        deep = [deep]
+    assert "words" in render_pattern("e1", "gpt-5", {"guidance": [deep, "words"]})
 
 
 @pytest.fixture(scope="module")

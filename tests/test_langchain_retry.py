@@ -17,13 +17,18 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.types import Command
 
 from reasonblocks.format_routing import render_pattern
+from support import stacks
 from support.agents import ScriptedModel, call, flaky, lookup, make_tool, say, script, thought
 from support.answers import DEFAULT_FIELDS
-from support.stacks import BASE, EPHEMERAL, MODES, ORDERS, Bench, bench, make_bench  # noqa: F401  fixtures
-from support.standin import Standin, healthy, inject
+from support.stacks import BASE, EPHEMERAL, Bench
+from support.standin import inject
 
-pytestmark = [pytest.mark.parametrize("mode", MODES), pytest.mark.parametrize("order", ORDERS)]
+bench = stacks.bench
+make_bench = stacks.make_bench
+mode = stacks.mode
+order = stacks.order
 
+UNKNOWN = "failure: unknown"
 BUSY = ConnectionError("the provider is overloaded")
 
 
@@ -122,13 +127,13 @@ def test_c31_the_fallback_of_another_provider_and_the_cache_marker(bench: Bench,
 
 
 def test_c30_routing_does_not_undo_a_fallback(
-    make_bench: Callable[..., Bench],  # noqa: F811
+    make_bench: Callable[..., Bench],
     mode: str,
     order: str,
 ) -> None:
     """When the routed model fails, the fallback answers: routing does not put the failed model back."""
     routed = ScriptedModel([BUSY], model_name="claude-opus-4-5")
-    bench = make_bench(model_routing={"INIT": routed})  # noqa: F811
+    bench = make_bench(model_routing={"INIT": routed})
     primary = ScriptedModel(["the agent's own"])
     other = ScriptedModel(["done"], model_name="claude-haiku-4-5")
     result = bench.invoke(mode, bench.agent(primary, ModelFallbackMiddleware(other), order=order, tools=()))
@@ -139,13 +144,13 @@ def test_c30_routing_does_not_undo_a_fallback(
 
 
 def test_c30_routing_goes_on_after_a_fallback(
-    make_bench: Callable[..., Bench],  # noqa: F811
+    make_bench: Callable[..., Bench],
     mode: str,
     order: str,
 ) -> None:
     """One fallback does not switch routing off: the next step asks the routed model first again."""
     routed = ScriptedModel([BUSY, say(thought(1), call("lookup", key="b")), "done"], by="calls")
-    bench = make_bench(model_routing={"init": routed, "normal": routed})  # noqa: F811
+    bench = make_bench(model_routing={"init": routed, "normal": routed})
     other = ScriptedModel([say(thought(0), call("lookup", key="a"))])
     primary = ScriptedModel([])
     bench.invoke(mode, bench.agent(primary, ModelFallbackMiddleware(other), order=order))
@@ -201,7 +206,7 @@ def test_c6_the_call_limit_as_an_error_fails_the_run(bench: Bench, mode: str, or
     model = ScriptedModel(script(5))
     agent = bench.agent(model, ModelCallLimitMiddleware(run_limit=1, exit_behavior="error"), order=order)
     assert bench.failure(mode, agent) == "ModelCallLimitExceededError"
-    run = bench.finished(steps=1, outcome="failure: unknown")
+    run = bench.finished(steps=1, outcome=(UNKNOWN, "failure: ModelCallLimitExceededError"), within=2.0)
     assert run.steps[0]["observation"] == "record key-0: value=42"
 
 
@@ -251,12 +256,12 @@ def test_c34_a_limit_that_ends_the_run_leaves_the_blocked_answer(bench: Bench, m
     assert "limit exceeded" in (run.steps[1]["observation"] or "")
 
 
-def test_c6_the_tool_limit_as_an_error_fails_the_run(bench: Bench, mode: str, order: str) -> None:
+def test_c6_the_tool_limit_as_an_error_fails_the_run(bench: Bench, mode: str) -> None:
     """With "error" the run fails, and the call that was made stays a step."""
     model = ScriptedModel(script(3))
-    agent = bench.agent(model, ToolCallLimitMiddleware(run_limit=1, exit_behavior="error"), order=order)
+    agent = bench.agent(model, ToolCallLimitMiddleware(run_limit=1, exit_behavior="error"))
     assert bench.failure(mode, agent) == "ToolCallLimitExceededError"
-    run = bench.finished(steps=2, outcome="failure: unknown")
+    run = bench.finished(steps=2, outcome=(UNKNOWN, "failure: ToolCallLimitExceededError"), within=2.0)
     assert run.steps[1]["observation"] is None
 
 
@@ -319,7 +324,6 @@ def test_c6_a_tool_error_turned_into_an_answer_leaves_a_success(bench: Bench, mo
 def test_both_retries_together(bench: Bench, mode: str, order: str) -> None:
     """A model and a tool that both fail once in the same run leave exact steps and a success."""
     calls: list[str] = []
-    bench.standin.evaluate = lambda steps, body: healthy()
     model = ScriptedModel(
         [say(thought(0), call("fetch", key="a"), call("lookup", key="b")), flaky(BUSY, say("done"), times=1)]
     )
@@ -329,4 +333,3 @@ def test_both_retries_together(bench: Bench, mode: str, order: str) -> None:
     assert run.steps[0]["action"] == "fetch, lookup"
     assert run.steps[0]["observation"] == "a is here\n\nrecord b: value=42"
     assert model.blocks[1] == model.blocks[2]
-    assert isinstance(bench.standin, Standin)

@@ -115,24 +115,6 @@ PROVIDER_SHAPES: dict[str, tuple[AIMessage, str]] = {
         ),
         "Where?\nHere.",
     ),
-    "open-weight models behind Responses": (
-        with_lookup(
-            [
-                {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Where?"}], "summary": []},
-                {"type": "text", "text": "Here."},
-            ]
-        ),
-        "Where?\nHere.",
-    ),
-    "Mistral": (
-        with_lookup(
-            [
-                {"type": "thinking", "thinking": [{"type": "text", "text": "Where?"}]},
-                {"type": "text", "text": "Here."},
-            ]
-        ),
-        "Where?\nHere.",
-    ),
 }
 """Shapes that single providers' packages give."""
 

@@ -7,6 +7,9 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cache
+from itertools import count
 from typing import Any
 
 import pytest
@@ -24,9 +27,12 @@ QUESTION: Any = {"messages": [("user", "What is the value?")]}
 PROMPT = "You are careful."
 STEPS = 3
 LOOKUPS = ("retrieve", "evaluate")
-DELIVERIES = ("run_start", "step", "run_finish", "events", "health")
+SINGLE_ROUTES = ("run_start", "step", "run_finish")
+DELIVERIES = (*SINGLE_ROUTES, "events", "health")
 ROUTED_FAULTS = [name for name, fault in EVERY_FAULT.items() if not fault.refuse]
 LATE = ("slow", "black_hole", "drip")
+ASYNC_AND_SLOWLY_SYNC = [pytest.param(True, id="async"), pytest.param(False, id="sync", marks=pytest.mark.slow)]
+"""Both ways of calling an agent, where a test has so many cases that the sync ones are for the slow suite."""
 GENEROUS = 15.0
 """Seconds that a run may take on a busy machine where it would take minutes if it waited for the server."""
 
@@ -52,7 +58,7 @@ def connect(server: Standin) -> Iterator[Connect]:
     made: list[ReasonBlocks] = []
 
     def make(**settings: Any) -> ReasonBlocks:
-        settings = {"step_timeout": 0.3, "base_url": server.url} | settings
+        settings = {"step_timeout": 0.1, "base_url": server.url} | settings
         made.append(ReasonBlocks(server.key, **settings))
         return made[-1]
 
@@ -68,6 +74,7 @@ def shown(messages: list[BaseMessage]) -> list[tuple[Any, ...]]:
     return [(message.type, message.content, getattr(message, "tool_calls", None)) for message in messages]
 
 
+@cache
 def vanilla(steps: int = STEPS) -> list[tuple[Any, ...]]:
     """The answer of the same agent without us."""
     agent = create_agent(ScriptedModel(script(steps)), [lookup], system_prompt=PROMPT)
@@ -79,11 +86,25 @@ async def answer_of(rb: ReasonBlocks, asynchronous: bool = True, steps: int = ST
     model = ScriptedModel(script(steps))
     middleware = rb.middleware()
     agent = create_agent(model, [lookup], system_prompt=PROMPT, middleware=[middleware])
-    if asynchronous:
-        result = await agent.ainvoke(QUESTION)
-    else:
-        result = await asyncio.to_thread(agent.invoke, QUESTION)
+    result = await ask(agent, asynchronous)
     return shown(result["messages"]), model, middleware
+
+
+async def ask(agent: Any, asynchronous: bool) -> Any:
+    """Run an agent, a sync one on a thread without a loop; its exception comes out as the object it is."""
+    if asynchronous:
+        return await agent.ainvoke(QUESTION)
+
+    def run() -> tuple[Any, BaseException | None]:
+        try:
+            return agent.invoke(QUESTION), None
+        except Exception as error:  # asyncio would replace some exceptions of a thread by others
+            return None, error
+
+    result, error = await asyncio.to_thread(run)
+    if error is not None:
+        raise error
+    return result
 
 
 def causes(caplog: pytest.LogCaptureFixture) -> Counter[str]:
@@ -124,14 +145,18 @@ async def test_c8_a_lookup_fault_leaves_the_answer_as_it_is(
 
 
 @pytest.mark.parametrize("fault", ROUTED_FAULTS)
-@pytest.mark.parametrize("route", DELIVERIES)
+@pytest.mark.parametrize(
+    "route", ["events", *(pytest.param(name, marks=pytest.mark.slow) for name in (*SINGLE_ROUTES, "health"))]
+)
 async def test_c8_a_delivery_fault_leaves_agent_and_steering_as_they_are(
     server: Standin, connect: Connect, caplog: pytest.LogCaptureFixture, route: str, fault: str
 ) -> None:
     """Telemetry that fails in any way changes neither the answer nor the guidance, and is logged once a cause."""
+    server.capabilities = () if route in SINGLE_ROUTES else server.capabilities
     server.fault(route, EVERY_FAULT[fault])
     rb = connect(step_timeout=5.0)
     answer, model, middleware = await answer_of(rb)
+    await server.await_for(lambda: server.count(route))
     assert answer == vanilla()
     assert model.calls == STEPS + 1
     assert model.blocks[0] is not None
@@ -139,7 +164,7 @@ async def test_c8_a_delivery_fault_leaves_agent_and_steering_as_they_are(
     assert set(causes(caplog).values()) <= {1}
 
 
-@pytest.mark.parametrize("asynchronous", [True, False], ids=["async", "sync"])
+@pytest.mark.parametrize("asynchronous", ASYNC_AND_SLOWLY_SYNC)
 @pytest.mark.parametrize("fault", EVERY_FAULT)
 async def test_c8_a_server_that_fails_everywhere_is_as_good_as_none(
     server: Standin, connect: Connect, caplog: pytest.LogCaptureFixture, fault: str, asynchronous: bool
@@ -168,6 +193,7 @@ def test_c8_a_sync_agent_survives_every_fault_on_every_route(
     server: Standin, connect: Connect, caplog: pytest.LogCaptureFixture, route: str, fault: str
 ) -> None:
     """What holds for an async agent holds for a sync one."""
+    server.capabilities = () if route in SINGLE_ROUTES else server.capabilities
     server.fault(route, EVERY_FAULT[fault])
     model = ScriptedModel(script(STEPS))
     agent = create_agent(model, [lookup], system_prompt=PROMPT, middleware=[connect().middleware()])
@@ -177,7 +203,9 @@ def test_c8_a_sync_agent_survives_every_fault_on_every_route(
 
 
 @pytest.mark.parametrize("number", range(len(WRONG_SHAPES)))
-@pytest.mark.parametrize("route", [*LOOKUPS, "events", "health"])
+@pytest.mark.parametrize(
+    "route", [*LOOKUPS, *(pytest.param(name, marks=pytest.mark.slow) for name in ("events", "health"))]
+)
 async def test_c8_an_answer_of_the_wrong_shape_is_no_answer(
     server: Standin, connect: Connect, route: str, number: int
 ) -> None:
@@ -226,10 +254,7 @@ async def test_c8_a_model_error_passes_untouched_exactly_once(
     middleware = rb.middleware(run_id="run-error")
     agent = create_agent(model, [lookup], system_prompt=PROMPT, middleware=[middleware])
     with pytest.raises(type(error)) as caught:
-        if asynchronous:
-            await agent.ainvoke(QUESTION)
-        else:
-            await asyncio.to_thread(agent.invoke, QUESTION)
+        await ask(agent, asynchronous)
     assert caught.value is error
     assert model.calls == place + 1
     assert len(middleware.run("run-error").step_log) == place
@@ -238,7 +263,7 @@ async def test_c8_a_model_error_passes_untouched_exactly_once(
     await rb.aclose()
 
 
-@pytest.mark.parametrize("asynchronous", [True, False], ids=["async", "sync"])
+@pytest.mark.parametrize("asynchronous", ASYNC_AND_SLOWLY_SYNC)
 @pytest.mark.parametrize("server_fault", ["black_hole", "server_error", None])
 async def test_c8_a_model_error_is_not_mixed_up_with_a_fault_of_the_server(
     server: Standin, connect: Connect, server_fault: str | None, asynchronous: bool
@@ -250,10 +275,7 @@ async def test_c8_a_model_error_is_not_mixed_up_with_a_fault_of_the_server(
     model = ScriptedModel([say("Look.", call("lookup", key="a")), error])
     agent = create_agent(model, [lookup], middleware=[connect().middleware()])
     with pytest.raises(ConnectionError) as caught:
-        if asynchronous:
-            await agent.ainvoke(QUESTION)
-        else:
-            await asyncio.to_thread(agent.invoke, QUESTION)
+        await ask(agent, asynchronous)
     assert caught.value is error
     assert model.calls == 2
     assert caught.value.__context__ is None
@@ -307,7 +329,6 @@ OWN_CODE = [
     "reasonblocks.registry.Watch.tool_begins",
     "reasonblocks.identity.identify",
     "reasonblocks.identity.superstep",
-    "reasonblocks.identity.snapshot",
     "reasonblocks.api.wire.encode",
     "reasonblocks.api.wire.encode_step",
     "reasonblocks.api.wire.decode_traces",
@@ -317,19 +338,18 @@ OWN_CODE = [
     "reasonblocks.runtime.deadline.StepBudget.allowance",
     "reasonblocks.runtime.deadline.StepBudget.settle",
     "reasonblocks.runtime.breaker.Breaker.begin",
-    "reasonblocks.runtime.supervisor.Runtime.host",
     "reasonblocks.telemetry.stream.TelemetryStream.post",
-    "reasonblocks.runtime.mailbox.Mailbox.post",
+    pytest.param("reasonblocks.runtime.supervisor.Runtime.host", marks=pytest.mark.slow),
+    pytest.param("reasonblocks.runtime.mailbox.Mailbox.post", marks=pytest.mark.slow),
 ]
 
 
-@pytest.mark.parametrize("asynchronous", [True, False], ids=["async", "sync"])
+@pytest.mark.parametrize("asynchronous", ASYNC_AND_SLOWLY_SYNC)
 @pytest.mark.parametrize("name", OWN_CODE, ids=lambda name: name.removeprefix("reasonblocks."))
 async def test_c8_an_error_of_our_own_never_reaches_the_agent(
     server: Standin, connect: Connect, monkeypatch: pytest.MonkeyPatch, name: str, asynchronous: bool
 ) -> None:
     """Whichever of our functions is broken, the agent answers as without us and the error is counted."""
-    rb = connect(step_timeout=5.0)
     server.evaluate = lambda steps, body: inject("Stop and think.")
     called = []
 
@@ -339,10 +359,7 @@ async def test_c8_an_error_of_our_own_never_reaches_the_agent(
 
     with monkeypatch.context() as patch:
         patch.setattr(name, broken)
-        answer, model, _ = await answer_of(rb, asynchronous)
-    if name.endswith("snapshot"):
-        assert not called, "no checkpointer, no snapshot"
-        return
+        answer, model, _ = await answer_of(connect(step_timeout=5.0), asynchronous)
     assert called
     assert answer == vanilla()
     assert model.calls == STEPS + 1
@@ -352,7 +369,7 @@ async def test_c8_an_error_of_our_own_never_reaches_the_agent(
 @pytest.mark.parametrize("asynchronous", [True, False], ids=["async", "sync"])
 @pytest.mark.parametrize("setting", ["redact", "on_injection"])
 @pytest.mark.parametrize(
-    "error", [RuntimeError("no"), asyncio.TimeoutError(), RecursionError()], ids=lambda e: type(e).__name__
+    "error", [RuntimeError("no"), TimeoutError(), RecursionError()], ids=lambda e: type(e).__name__
 )
 async def test_c8_a_callback_that_raises_is_contained(
     server: Standin,
@@ -395,7 +412,7 @@ class Broken(BaseInjection):
         return self._give
 
 
-@pytest.mark.parametrize("asynchronous", [True, False], ids=["async", "sync"])
+@pytest.mark.parametrize("asynchronous", ASYNC_AND_SLOWLY_SYNC)
 @pytest.mark.parametrize(
     "give",
     [RuntimeError("broken"), None, 5, "text", [None], [{"text": "x"}], {"a": 1}, object()],
@@ -472,10 +489,7 @@ async def test_c8_step_timeout_bounds_the_time_before_the_first_call(
     model = ScriptedModel(["done"])
     agent = create_agent(model, [lookup], middleware=[rb.middleware()])
     began = time.monotonic()
-    if asynchronous:
-        await agent.ainvoke(QUESTION)
-    else:
-        await asyncio.to_thread(agent.invoke, QUESTION)
+    await ask(agent, asynchronous)
     took = time.monotonic() - began
     assert 0.4 < took < 4.0
     server.drop_connections()
@@ -609,8 +623,6 @@ async def test_c8_a_lookup_that_fails_once_is_repeated_within_the_budget(
     server: Standin, connect: Connect, route: str, fault: str
 ) -> None:
     """A passing fault is not noticed: the lookup is repeated, and its answer used."""
-    from dataclasses import replace
-
     server.fault(route, replace(EVERY_FAULT[fault], times=1))
     rb = connect(step_timeout=5.0)
     _, model, middleware = await answer_of(rb, steps=1)
@@ -684,14 +696,14 @@ async def test_c8_a_retry_after_that_is_no_number_does_no_harm(
     await rb.aclose()
 
 
-@pytest.mark.parametrize("asynchronous", [True, False], ids=["async", "sync"])
+@pytest.mark.parametrize("asynchronous", ASYNC_AND_SLOWLY_SYNC)
 @pytest.mark.parametrize("fault", [name for name in EVERY_FAULT if name not in ("refuse", *LATE)])
 async def test_c8_the_breaker_opens_after_three_failed_operations(
     server: Standin, connect: Connect, fault: str, asynchronous: bool
 ) -> None:
     """After three failed operations in a row nothing is asked any more, and the step's errors say why."""
     server.fault("evaluate", EVERY_FAULT[fault])
-    rb = connect(step_timeout=0.5, e_traces_enabled=False)
+    rb = connect(e_traces_enabled=False)
     _, _, middleware = await answer_of(rb, asynchronous, steps=6)
     assert rb.stats()["breaker_open"]
     errors = [" ".join(entry.errors) for entry in middleware.step_log]
@@ -731,8 +743,8 @@ async def test_c8_a_probe_that_fails_keeps_the_breaker_open(server: Standin, con
 
 async def test_c8_two_failures_and_a_success_do_not_open_the_breaker(server: Standin, connect: Connect) -> None:
     """Only failures in a row count."""
-    answers = iter([404, 404, 200] * 4)
-    server.evaluate = lambda steps, body: (next(answers), healthy())
+    numbers = count(1)
+    server.fault("evaluate", Fault(status=404, when=lambda request: next(numbers) % 3 != 0))
     rb = connect(step_timeout=5.0, e_traces_enabled=False)
     await answer_of(rb, steps=9)
     assert server.count("evaluate") == 9

@@ -428,7 +428,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         replay = identity.replay_of(config)
         known = registry.find(saved["run_id"]) if replay is None else registry.fork_of(replay)
         if known is not None:
-            known.book.opened(known)
+            known.move_to(self._book)
             return known
         watch = self._restore(saved, state, config, replay)
         if replay is not None:

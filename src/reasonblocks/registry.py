@@ -118,6 +118,13 @@ class Watch:
         else:
             self.end(UNKNOWN_FAILURE)
 
+    def move_to(self, book: "Book") -> None:
+        """The run goes on here: perhaps on another middleware than the one it began on."""
+        if book is not self.book:
+            self.book.closed(self)
+            self.book = book
+        book.opened(self)
+
     def end(self, outcome: str, messages: Any = ()) -> None:
         """Report the end and let go of the run."""
         self.run.finish(outcome, messages)

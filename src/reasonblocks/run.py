@@ -240,14 +240,15 @@ class Run:
         if step is None:
             return
         record = self._record_of(step, messages)
-        event: Event | None = events.step(self.run_id, record, step.entry, step.details)
         self._last_thought = record.thought
-        if self._outlets.redact is not None and event is not None:
-            event = events.redacted(event, self._outlets.redact)
-            record = _as_redacted(record, event)
+        post, redact = self._outlets.post, self._outlets.redact
+        if post is not None or redact is not None:
+            event = events.redacted(events.step(self.run_id, record, step.entry, step.details), redact)
+            if redact is not None:
+                record = _as_redacted(record, event)
+            if post is not None and event is not None:
+                post(event)
         self._steps.append(record)
-        if event is not None and self._outlets.post is not None:
-            self._outlets.post(event)
 
     # -- across processes ------------------------------------------------------------------------
 

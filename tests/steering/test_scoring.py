@@ -138,7 +138,7 @@ def test_c10_hedging_thins_out_with_length() -> None:
     [
         "src/app.py", "/etc/hosts", "./run", "../lib/x", "~/notes", "tests/", "src/models", "a/b/c",
         "my_app/models", "C:\\Users\\me", "lib\\main.c", "https://example.com/a/b.html?q=1",
-        "os.path", "self.items().first", "models.User", "@app.route",
+        "os.path", "self.items().first", "build().run", "models.User", "@app.route",
         "app.py", "my-app.config.json", ".gitignore", "2024-01-31.log",
         '"one string"', "'one string'", "`one`", "'can't open it'",
         "\u201cone string\u201d", "\u2018one string\u2019",

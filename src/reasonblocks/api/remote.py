@@ -19,7 +19,7 @@ from ..secret import Secret
 from ..types import ETrace, MonitorEvaluation, StepRecord
 from . import wire
 from .backend import Event, Query, Trajectory
-from .http import Answer, Endpoint, exchange, proxy_for, transports
+from .http import Answer, Endpoint, proxy_for, transports
 
 RETRIABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 SEND_SECONDS = 5.0
@@ -46,16 +46,26 @@ class Cursor:
 
     steps: list[StepRecord] = field(default_factory=list)
     encoded: list[msgspec.Raw] = field(default_factory=list)
+    size: int = 0
+    """Bytes of all encoded steps."""
     held: int = 0
 
     def follow(self, steps: Sequence[StepRecord]) -> None:
         """Take over the steps of a trajectory; those seen before are not encoded again."""
         known = len(self.steps)
         if known > len(steps) or (known and self.steps[-1] is not steps[known - 1]):
-            self.steps, self.encoded, self.held, known = [], [], 0, 0
+            self.steps, self.encoded, self.size, self.held, known = [], [], 0, 0, 0
         for step in steps[known:]:
+            encoded = wire.encode_step(step)
             self.steps.append(step)
-            self.encoded.append(wire.encode_step(step))
+            self.encoded.append(encoded)
+            self.size += len(memoryview(encoded)) + 1
+
+    def newest(self) -> Sequence[msgspec.Raw]:
+        """The steps that fit in one request: all, as long as they do."""
+        if len(self.encoded) <= wire.MAX_STEPS and self.size <= wire.MAX_BODY:
+            return self.encoded
+        return wire.newest_within(self.encoded)
 
 
 class RemoteBackend:
@@ -64,7 +74,7 @@ class RemoteBackend:
     def __init__(self, base_url: httpx.URL, key: Secret, *, step_timeout: float) -> None:
         self._endpoint = Endpoint(
             base_url.copy_with(raw_path=base_url.raw_path.rstrip(b"/") + b"/v1"),
-            authorization=b"Bearer " + key.reveal().encode(),
+            authorization=f"Bearer {key.reveal()}",
             user_agent=f"reasonblocks/{__version__}",
         )
         self._proxy = proxy_for(base_url)
@@ -105,7 +115,7 @@ class RemoteBackend:
             question["weights"] = dict(trajectory.weights)
         if "incremental" in (self.capabilities or ()) and len(cursor.steps) <= wire.MAX_STEPS:
             return await self._continue(trajectory.run_id, cursor, question)
-        question["steps"] = wire.newest_within(cursor.encoded)
+        question["steps"] = cursor.newest()
         answer = await self._lookup("/monitors/evaluate", wire.encode(question))
         return wire.decode_evaluation(_accepted(answer).content)
 
@@ -236,12 +246,12 @@ class RemoteBackend:
         return await self._exchange("POST", path, body)
 
     async def _exchange(self, method: str, path: str, body: bytes | None) -> Answer:
-        transport = await transports.current(self._proxy)
-        return await exchange(transport, self._endpoint.request(method, path, body))
+        transport = await transports.current(self, self._proxy)
+        return await transport.exchange(self._endpoint.prepare(method, path), body)
 
     async def aclose(self) -> None:
-        """Close the connections of the running loop."""
-        await transports.aclose_current()
+        """Close the connections of the running loop, unless another backend uses them."""
+        await transports.aclose(self)
 
 
 def _held_by_server(answer: Answer) -> int:

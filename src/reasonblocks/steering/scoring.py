@@ -2,6 +2,7 @@
 
 import math
 import re
+from itertools import filterfalse
 
 import msgspec
 
@@ -206,9 +207,9 @@ def _count_entities(text: str, tokens: list[str]) -> int:
 
 
 def _count_names(tokens: list[str]) -> int:
-    # Most tokens are bare words, and most others only end a sentence or a clause.
-    marked = [token for token in tokens if not token.isalpha() and not token.rstrip(_CLOSING).isalpha()]
-    marked = [token for token in marked if "." in token or "/" in token or "\\" in token]
+    words = filterfalse(str.isalpha, tokens)
+    marked = [word for word in words if "." in word or "/" in word or "\\" in word]
+    marked = [word for word in marked if not word.rstrip(_CLOSING).isalpha()]  # most only end a sentence
     if not marked:
         return 0
     # Calls without arguments are part of a name: `self.items().first` is one.

@@ -9,8 +9,6 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import anyio
-
 from ..api.backend import Backend, Event
 from ..api.wire import MAX_BODY, MAX_EVENTS
 from ..errors import Rejected, Unavailable
@@ -200,8 +198,6 @@ class TelemetryStream:
                 discovery.cancel()
         finally:
             self._mailbox.detach()
-            with anyio.CancelScope(shield=True):
-                await self._backend.aclose()
 
     async def _pump(self, tasks: asyncio.TaskGroup, ready: asyncio.Event) -> None:
         """Move events from the mailbox to their run's lane, or into batches where the backend takes them."""
