@@ -119,7 +119,7 @@ def test_c33_one_entry_per_model_call_with_every_field(standin: Standin, connect
     """Each call has an entry with what was decided before it and what came of it."""
     standin.evaluate = lambda steps, body: inject("Stop.", composite=0.7)
     began = time.time()
-    log, model = record(invoke, connect(), script(2))
+    log, _ = record(invoke, connect(), script(2))
     assert [entry.step for entry in log] == [0, 1, 2]
     assert all(began <= entry.timestamp <= time.time() for entry in log)
     assert [entry.timestamp for entry in log] == sorted(entry.timestamp for entry in log)
@@ -322,7 +322,7 @@ def test_c34_the_agent_does_not_wait_for_telemetry(standin: Standin, connect: Co
     """While no event can be delivered the agent runs to its end; afterwards all arrive, in order."""
     standin.fault("run_start", Fault(status=503))
     middleware = connect().middleware(run_id="r")
-    agent, model = agent_of(middleware, script(4))
+    agent, _ = agent_of(middleware, script(4))
     result = invoke(agent)
     assert result["messages"][-1].content == "done"
     assert standin.runs == {}

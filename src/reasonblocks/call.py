@@ -130,13 +130,15 @@ def _is_marked(tool: Any) -> bool:
 
 
 def _marked_blocks(messages: Sequence[BaseMessage]) -> int:
-    return sum(
-        1
-        for message in messages
-        if type(message.content) is list
-        for block in message.content
-        if isinstance(block, dict) and "cache_control" in block
-    )
+    return sum(_marked_inside(message.content) for message in messages if type(message.content) is list)
+
+
+def _marked_inside(content: Any) -> int:
+    """Markers on blocks, and on blocks inside of blocks: a tool's result may be made of them."""
+    if not isinstance(content, list):
+        return 0
+    blocks = [block for block in content if isinstance(block, dict)]
+    return sum(("cache_control" in block) + _marked_inside(block.get("content")) for block in blocks)
 
 
 def reply_in(response: Response) -> AIMessage | None:

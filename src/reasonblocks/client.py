@@ -197,12 +197,15 @@ def _refuse_what_is_not_built(data_dir: object, otel: object) -> None:
 def _routes(routing: Mapping[str, str | BaseChatModel] | None) -> dict[FSMState, BaseChatModel]:
     """The model of each state; a model that is only named is created here, once."""
     routes: dict[FSMState, BaseChatModel] = {}
+    created: dict[str, BaseChatModel] = {}
     for name, model in (routing or {}).items():
         state = FSMState.__members__.get(str(name).upper())
         if state is None:
             known = ", ".join(FSMState.__members__)
             raise SettingsError(f"model_routing has the state {name!r}; expected one of {known}, in any case")
-        routes[state] = _created(state, model) if isinstance(model, str) else model
+        if isinstance(model, str) and model not in created:
+            created[model] = _created(state, model)
+        routes[state] = created[model] if isinstance(model, str) else model
         if not isinstance(routes[state], BaseChatModel):
             raise SettingsError(
                 f"model_routing[{name!r}] is a {type(model).__name__}; expected a model id or a chat model"

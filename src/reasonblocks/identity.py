@@ -99,10 +99,10 @@ def superstep(config: Mapping[str, Any]) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def snapshot(run: Run, messages: Sequence[BaseMessage]) -> dict[str, Any]:
+def snapshot(run: Run, messages: Sequence[BaseMessage], injections: Sequence[BaseInjection]) -> dict[str, Any]:
     """What a checkpoint keeps of a run: small, plain, enough to go on in another process."""
     reply = last_reply(messages)
-    return {**run.memento(), "last_reply": reply.id if reply else None}
+    return {**run.memento(injections), "last_reply": reply.id if reply else None}
 
 
 def restore(

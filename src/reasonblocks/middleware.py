@@ -462,7 +462,6 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
     ) -> Watch:
         """The run that a checkpoint names; from a checkpoint of the past it is a new run, linked to the old one."""
         setup = self._setup
-        injections = [*setup.policy.injections, *([setup.policy.monitors] if setup.policy.monitors else [])]
         if replay is None:
             run = Run(
                 saved["run_id"],
@@ -480,7 +479,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
                 relation="time_travel",
             )
             run.begin()
-        identity.restore(run, saved, state["messages"], injections)
+        identity.restore(run, saved, state["messages"], setup.policy.all_injections)
         return self._open(run, config)
 
     def _open(self, run: Run, config: Mapping[str, Any]) -> Watch:
@@ -502,5 +501,5 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
             if HANDLE not in state:
                 update[HANDLE] = watch.handle()
             if watch.resumable:
-                update[SNAPSHOT] = identity.snapshot(watch.run, state["messages"])
+                update[SNAPSHOT] = identity.snapshot(watch.run, state["messages"], self._setup.policy.all_injections)
         return update or None

@@ -88,7 +88,7 @@ class Run:
         self._scores: tuple[float, ...] = ()
         self._tokens = 0
         self._spent = False
-        self._fired: dict[BaseInjection, int] = {}
+        self._fired: dict[int, int] = {}
         self._guard = MonitorGuard()
         self._monitor_eval_history: list[MonitorEvaluation | None] = []
         self._marked: str | None = None
@@ -166,8 +166,8 @@ class Run:
         if self._spent or prepared is None:
             return
         self._spent = True
-        for queued in prepared.queued:
-            self._fired[queued.injection] = self._fired.get(queued.injection, 0) + 1
+        for queued in composed.given:
+            self._fired[id(queued.injection)] = self._fired.get(id(queued.injection), 0) + 1
             if isinstance(queued.injection, MonitorSteeringInjection):
                 self._guard = self._guard.spend(prepared.step, queued.pending[0].text or "")
         if composed.texts and self._outlets.on_injection is not None:
@@ -252,8 +252,9 @@ class Run:
 
     # -- across processes ------------------------------------------------------------------------
 
-    def memento(self) -> dict[str, Any]:
+    def memento(self, injections: Sequence[BaseInjection]) -> dict[str, Any]:
         """What another process needs to go on with this run."""
+        labels = {id(injection): label for label, injection in _labelled(injections).items()}
         guard = self._guard
         queued = self.prepared.queued if self.prepared is not None and not self._spent else ()
         return {
@@ -264,10 +265,10 @@ class Run:
             "state": self.state.value,
             "scores": list(self._scores),
             "tokens": self._tokens,
-            "fired": {type(injection).__name__: count for injection, count in self._fired.items()},
+            "fired": {labels[known]: count for known, count in self._fired.items() if known in labels},
             "guard": [guard.count, guard.last_step, guard.last_text],
             "evaluations": [list(seen.fired) if seen else None for seen in self._monitor_eval_history[-E1_LOOK_BACK:]],
-            "queued": {type(item.injection).__name__: item.pending[0].text for item in queued},
+            "queued": {labels[id(item.injection)]: item.pending[0].text for item in queued},
             "marked": self._marked,
         }
 
@@ -280,12 +281,13 @@ class Run:
         injections: Sequence[BaseInjection],
     ) -> None:
         """Take up a memento: `before` are the replies it knows, `since` those that came after it was written."""
-        by_name = {type(injection).__name__: injection for injection in injections}
+        by_label = _labelled(injections)
         self.step = int(saved.get("step", 0))
         self.state = FSMState(saved.get("state", FSMState.INIT))
         self._scores = tuple(float(score) for score in saved.get("scores", ()))
         self._tokens = int(saved.get("tokens", 0))
-        self._fired = {by_name[name]: count for name, count in saved.get("fired", {}).items() if name in by_name}
+        fired: Mapping[str, int] = saved.get("fired", {})
+        self._fired = {id(by_label[label]): count for label, count in fired.items() if label in by_label}
         self._guard = MonitorGuard(*saved.get("guard", ()))
         self._marked = saved.get("marked")
         self._monitor_eval_history = [
@@ -297,16 +299,16 @@ class Run:
             self._steps.append(record)
             self._last_thought = record.thought
         if since:
-            self._recall_queued(saved.get("queued") or {}, by_name)
+            self._recall_queued(saved.get("queued") or {}, by_label)
             self.record(since[-1], None, str(self.facts.get("model", "")), 0.0)
 
-    def _recall_queued(self, queued: Mapping[str, str | None], by_name: Mapping[str, BaseInjection]) -> None:
+    def _recall_queued(self, queued: Mapping[str, str | None], by_label: Mapping[str, BaseInjection]) -> None:
         """The call that the memento was written for has returned: what was queued for it was given."""
-        for name, text in queued.items():
-            injection = by_name.get(name)
+        for label, text in queued.items():
+            injection = by_label.get(label)
             if injection is None:
                 continue
-            self._fired[injection] = self._fired.get(injection, 0) + 1
+            self._fired[id(injection)] = self._fired.get(id(injection), 0) + 1
             if isinstance(injection, MonitorSteeringInjection):
                 self._guard = self._guard.spend(self.step, text or "")
 
@@ -327,6 +329,16 @@ class Run:
             state=FSMState(step.entry.fsm_state),
             tokens_used=step.entry.tokens,
         )
+
+
+def _labelled(injections: Sequence[BaseInjection]) -> dict[str, BaseInjection]:
+    """Names by which another process finds the same injections: class and position among its like."""
+    found: dict[str, BaseInjection] = {}
+    for injection in injections:
+        name = type(injection).__name__
+        number = sum(1 for label in found if label.partition("#")[0] == name)
+        found[f"{name}#{number}" if number else name] = injection
+    return found
 
 
 def _newest_version(message: AIMessage, messages: Sequence[BaseMessage]) -> AIMessage:

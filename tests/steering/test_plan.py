@@ -212,7 +212,7 @@ EVALUATIONS = st.one_of(
     ),
 )
 LOOKUP = st.sampled_from(["hit", "miss", "late", "garbage"])
-LOOKUPS = st.fixed_dictionaries({name: LOOKUP for name in ("E1Injection", "E2Injection", "E3Injection", "Own")})
+LOOKUPS = st.fixed_dictionaries(dict.fromkeys(("E1Injection", "E2Injection", "E3Injection", "Own"), LOOKUP))
 THOUGHTS = st.sampled_from(["easy", "easy", "normal", "hard"])
 RESULTS = {"hit": says("Found."), "miss": [], "late": Unavailable("late"), "garbage": ["no"]}
 

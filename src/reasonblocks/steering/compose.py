@@ -7,7 +7,7 @@ from typing import Any
 from ..format_routing import render_pattern
 from ..sanitize import neutralise
 from ..types import PendingInjection
-from .plan import Prepared
+from .plan import Prepared, Queued
 
 MARKER = "[REASONBLOCKS]"
 MAX_CACHE_MARKERS = 4
@@ -23,29 +23,31 @@ class Composed:
     sources: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     """The rendered text of each source, in block order."""
+    given: tuple[Queued, ...] = ()
+    """What had something to say; the rest has not fired."""
 
 
 def compose(
     prepared: Prepared, system: SystemContent, *, model_id: str, cache: bool, markers_elsewhere: int = 0
 ) -> Composed:
     """Render the queued guidance for the final model and lay it behind the caller's own prompt."""
-    sources, texts = _rendered(prepared, model_id)
+    given, texts = _rendered(prepared, model_id)
     blocks = _base_blocks(system, cache=cache, markers_elsewhere=markers_elsewhere)
     if texts:
         guidance = {"type": "text", "text": f"{MARKER}\n" + "\n\n".join(texts)}
         blocks = [*_as_blocks(system), guidance] if blocks is None else [*blocks, guidance]
-    return Composed(blocks, sources, texts)
+    return Composed(blocks, tuple(type(queued.injection).__name__ for queued in given), texts, given)
 
 
-def _rendered(prepared: Prepared, model_id: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    sources: list[str] = []
+def _rendered(prepared: Prepared, model_id: str) -> tuple[tuple[Queued, ...], tuple[str, ...]]:
+    given: list[Queued] = []
     texts: list[str] = []
     for queued in prepared.queued:
         rendered = [text for text in (_render(pending, model_id) for pending in queued.pending) if text]
         if rendered:
-            sources.append(type(queued.injection).__name__)
+            given.append(queued)
             texts.append("\n\n".join(rendered))
-    return tuple(sources), tuple(texts)
+    return tuple(given), tuple(texts)
 
 
 def _render(pending: PendingInjection, model_id: str) -> str:

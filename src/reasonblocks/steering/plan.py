@@ -62,6 +62,11 @@ class Policy:
     monitors: MonitorSteeringInjection | None
     injections: tuple[BaseInjection, ...]
 
+    @property
+    def all_injections(self) -> tuple[BaseInjection, ...]:
+        """Everything that may fire."""
+        return (*self.injections, self.monitors) if self.monitors is not None else self.injections
+
 
 @dataclass(frozen=True, slots=True)
 class Situation:
@@ -70,8 +75,8 @@ class Situation:
     step: int
     thought: str
     trace: TraceState
-    fired: Mapping[BaseInjection, int]
-    """How often each injection has fired in this run."""
+    fired: Mapping[int, int]
+    """How often each injection has fired in this run, by its identity: two that are equal are still two."""
     guard: MonitorGuard
     evaluations: Sequence[MonitorEvaluation | None]
     """Those of the steps before, newest last."""
@@ -210,13 +215,14 @@ def _allowed(
     allowed: list[BaseInjection] = []
     passed_over_in_fast = False
     for injection in policy.injections:
-        if injection.max_calls is not None and situation.fired.get(injection, 0) >= injection.max_calls:
+        if fast and not injection.in_fast:
+            passed_over_in_fast = True
+            continue
+        if injection.max_calls is not None and situation.fired.get(id(injection), 0) >= injection.max_calls:
             continue
         if situation.step == 0 and not injection.on_first_call:
             continue
-        if fast and not injection.in_fast:
-            passed_over_in_fast = True
-        elif injection.needs_signal and not gate.allowed:
+        if injection.needs_signal and not gate.allowed:
             skipped.append(f"{type(injection).__name__} gate: {gate.reason}")
         else:
             allowed.append(injection)

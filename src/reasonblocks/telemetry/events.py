@@ -52,12 +52,23 @@ def redacted(event: Event, redact: Redact | None) -> Event | None:
         return event
     result: Event | None = None
     with contain("redact"):
-        result = redact(dict(event))
-        if result is not None and not isinstance(result, dict):
-            raise TypeError(
-                f"redact() gave a {type(result).__name__}; expected the event as a dict, or None to drop it"
-            )
+        result = _checked(redact(_copied(event)))
     if result is None:
         return None
     # What an event is and which run it belongs to is not text to redact: without it nothing can be delivered.
     return {**result, **{name: event[name] for name in ("type", "run_id", "step_index") if name in event}}
+
+
+def _checked(result: object) -> Event | None:
+    if result is None or isinstance(result, dict):
+        return result
+    raise TypeError(f"redact() gave a {type(result).__name__}; expected the event as a dict, or None to drop it")
+
+
+def _copied(value: Any) -> Any:
+    """A copy that may be changed in place at any depth."""
+    if isinstance(value, dict):
+        return {key: _copied(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copied(item) for item in value]
+    return value
