@@ -21,7 +21,7 @@ from support import stacks
 from support.agents import ScriptedModel, call, flaky, lookup, make_tool, say, script, thought
 from support.answers import DEFAULT_FIELDS
 from support.stacks import BASE, EPHEMERAL, Bench
-from support.standin import Run, inject
+from support.standin import inject
 
 bench = stacks.bench
 make_bench = stacks.make_bench
@@ -40,9 +40,9 @@ def rule_for(model_id: str) -> str:
     return render_pattern("e3", model_id, DEFAULT_FIELDS["e3"])
 
 
-def fired(bench: Bench, run: Run) -> dict[str, int]:
-    """Give how often each injection was counted as given."""
-    return {type(injection).__name__: count for injection, count in bench.mw.run(run.run_id)._fired.items()}
+def given(bench: Bench) -> list[tuple[int, tuple[str, ...]]]:
+    """Give each time that guidance was counted as given: the step and the sources."""
+    return [(notice.step, notice.sources) for notice in bench.notices]
 
 
 # -- ModelRetryMiddleware ----------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def test_c4_retry_composes_again_and_spends_once(bench: Bench, mode: str, order:
     assert bench.standin.count("evaluate") == 2
     assert [len(bench.standin.retrievals(tier)) for tier in ("e1", "e2", "e3")] == [0, 1, 1]
     assert [entry.injection_sources for entry in bench.mw.step_log] == [["E3Injection"], ["E2Injection"], []]
-    assert fired(bench, run) == {"E3Injection": 1, "E2Injection": 1}
+    assert given(bench) == [(0, ("E3Injection",)), (1, ("E2Injection",))]
     assert run.steps[1]["thought"] == thought(1)
     assert run.steps[1]["observation"] == "record b: value=42"
 
@@ -73,8 +73,8 @@ def test_c16_retries_do_not_use_up_the_monitor_cap_and_cool_down(bench: Bench, m
     steps = [flaky(BUSY, say(thought(n), call("lookup", key=str(n)))) for n in range(8)]
     model = ScriptedModel([*steps, "done"])
     bench.invoke(mode, bench.agent(model, retry(), order=order))
-    run = bench.finished(steps=9)
-    assert bench.mw.run(run.run_id)._guard.count == 3
+    bench.finished(steps=9)
+    assert [step for step, sources in given(bench) if "MonitorSteeringInjection" in sources] == [1, 4, 7]
     said = [entry.step for entry in bench.mw.step_log if "MonitorSteeringInjection" in entry.injection_sources]
     assert said == [1, 4, 7]
     assert model.calls == 17
@@ -189,8 +189,7 @@ def test_c4_a_prepared_step_whose_call_is_refused_is_no_step(bench: Bench, mode:
     assert run.steps[0]["observation"] == "record key-0: value=42"
     # Ours outside has prepared the refused call, ours inside was never asked.
     assert bench.standin.count("evaluate") == (1 if order == "outside" else 0)
-    assert fired(bench, run) == {"E3Injection": 1}
-    assert bench.mw.run(run.run_id)._guard.count == 0
+    assert given(bench) == [(0, ("E3Injection",))]
 
 
 def test_c34_the_limit_does_not_swallow_the_answer_of_a_command(bench: Bench, mode: str, order: str) -> None:

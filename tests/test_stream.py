@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import threading
 import time
@@ -14,12 +15,12 @@ from langchain.agents import create_agent
 
 from reasonblocks import ReasonBlocks
 from reasonblocks.runtime.contain import incidents
-from reasonblocks.runtime.supervisor import THREAD_NAME
+from reasonblocks.runtime.supervisor import THREAD_NAME, runtime
 from support.agents import ScriptedModel, call, complaining_tool, failing_tool, lookup, make_tool, say, script, thought
-from support.standin import Fault, Run, Standin, inject
+from support.standin import Fault, Run, Standin, healthy, inject
 
 QUESTION: Any = {"messages": [("user", "What is the value?")]}
-PATIENCE = 20.0
+PATIENCE = 8.0
 OLD: tuple[str, ...] = ()
 NEW = ("events", "incremental")
 
@@ -30,6 +31,15 @@ Connect = Callable[..., ReasonBlocks]
 def no_incidents_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test sees its own causes as new ones."""
     monkeypatch.setattr(incidents, "counts", {})
+
+
+@pytest.fixture(autouse=True)
+def no_actor_left() -> Iterator[None]:
+    """A test that failed leaves no stream behind that would disturb the next one."""
+    yield
+    for actor in list(runtime._tasks):
+        runtime.dismiss(actor)
+    runtime.release()
 
 
 @pytest.fixture(params=[OLD, NEW], ids=["old", "new"])
@@ -52,7 +62,8 @@ def connect() -> Iterator[Connect]:
     yield make
     for rb, standin in made:
         standin.clear_faults()
-        standin.drop_connections()
+        with contextlib.suppress(RuntimeError):  # the test has stopped its server already
+            standin.drop_connections()
         rb.close()
 
 
@@ -353,7 +364,7 @@ async def test_c34_entries_that_a_batch_rejects_are_counted_and_the_others_kept(
     ids=str,
 )
 async def test_c34_odd_rejections_neither_lose_nor_repeat_events(
-    capable_standin: Standin, connect: Connect, rebuilt: Any, rejected: Any
+    capable_standin: Standin, connect: Connect, rejected: Any
 ) -> None:
     """An answer to a batch with nonsense in `rejected` costs nothing: what was applied counts as sent."""
     rb = connect(capable_standin)
@@ -364,11 +375,6 @@ async def test_c34_odd_rejections_neither_lose_nor_repeat_events(
     assert arrived(capable_standin.runs["a"]) == timeline(4)
     stats = rb.stats()
     assert stats["sent"] + sum(stats["dropped"].values()) == stats["enqueued"]
-
-
-@pytest.fixture
-def rebuilt() -> None:
-    """Placeholder for the parameters that need no set-up."""
 
 
 async def test_c34_a_big_batch_is_cut_below_the_body_cap(capable_standin: Standin, connect: Connect) -> None:
@@ -487,7 +493,7 @@ async def test_a_server_that_forgot_the_trace_is_sent_what_is_missing(
     tool = make_tool("lookup", forget)
     await create_agent(ScriptedModel(script(8)), [tool], middleware=[middleware]).ainvoke(QUESTION)
     await rb.aclose()
-    assert capable_standin.count("evaluate", 409) == (1 if keep else 1)
+    assert capable_standin.count("evaluate", 409) == 1
     evaluated = [len(evaluation.steps) for evaluation in capable_standin.evaluations]
     assert evaluated == list(range(1, 9))
     assert [step["thought"] for step in capable_standin.evaluations[-1].steps] == [thought(i) for i in range(8)]
@@ -501,19 +507,12 @@ async def test_an_odd_conflict_costs_that_step_only(capable_standin: Standin, co
     """A 409 that does not say what the server holds makes the client start from the beginning."""
     rb = connect(capable_standin, e_traces_enabled=False)
     await know_capabilities(rb, capable_standin)
-    odd = iter([(409, answer)])
-    from support.standin import healthy
-
-    capable_standin.evaluate = lambda steps, body: next(odd) if len(steps) == 3 and odd_left(odd) else healthy()
+    odd: list[Any] = [(409, answer)]
+    capable_standin.evaluate = lambda steps, body: odd.pop() if len(steps) == 3 and odd else healthy()
     middleware = await run_agent(rb, "a", 5)
     await rb.aclose()
     assert [len(entry.errors) for entry in middleware.step_log] == [0] * 6
     assert len(capable_standin.evaluations[-1].steps) == 5
-
-
-def odd_left(answers: Any) -> bool:
-    """Whether an iterator of answers holds another one."""
-    return answers.__length_hint__() > 0
 
 
 async def test_a_server_that_always_conflicts_is_given_up_within_the_step(
@@ -548,6 +547,8 @@ async def test_incremental_that_vanishes_is_noticed(capable_standin: Standin, co
     await know_capabilities(rb, capable_standin)
     capable_standin.capabilities = ()
     await run_agent(rb, "a", 3)
+    await capable_standin.await_for(lambda: capable_standin.count("events", 404))
+    await capable_standin.await_for(lambda: not rb._backend.batches)
     await run_agent(rb, "b", 4)
     await rb.aclose()
     of_b = [len(evaluation.steps) for evaluation in capable_standin.evaluations][3:]
@@ -609,9 +610,6 @@ async def test_c34_an_outage_in_the_middle_loses_nothing(server: Standin, connec
     await asyncio.gather(outage(), *(one(number) for number in range(3)))
     await server.await_for(lambda: all(server.runs[f"run-{n}"].finishes for n in range(3)), PATIENCE)
     await rb.aclose()
-    if fault == "garbage" and not server.capabilities:
-        expected = {"run_start", "run_finish success"}
-        assert all(expected <= set(server.runs[f"run-{number}"].timeline) for number in range(3))
     for number in range(3):
         assert arrived(server.runs[f"run-{number}"]) == timeline(5)
     stats = rb.stats()
@@ -760,6 +758,9 @@ async def test_many_runs_at_once_arrive_whole(server: Standin, connect: Connect)
     assert server.violations == []
 
 
+@pytest.mark.filterwarnings(
+    "ignore:Direct attribute assignment:DeprecationWarning"
+)  # LangChain silences it, not thread-safely
 def test_posting_while_others_wait_for_the_drain_raises_nowhere(standin: Standin, connect: Connect) -> None:
     """Threads that post events while others flush neither raise nor lose or repeat an event."""
     rb = connect(standin, monitors_enabled=False, e_traces_enabled=False)
@@ -777,7 +778,7 @@ def test_posting_while_others_wait_for_the_drain_raises_nowhere(standin: Standin
     def flush() -> None:
         try:
             while not over.is_set():
-                rb._stream.flush(0.05)
+                rb._stream.flush(5.0)
         except BaseException as error:
             errors.append(error)
 

@@ -12,6 +12,7 @@ from langchain.agents import create_agent
 from langchain_core.messages import BaseMessage, HumanMessage
 
 from reasonblocks import ReasonBlocks
+from reasonblocks.types import InjectionNotice
 from support.agents import lookup
 from support.standin import Run, Standin
 
@@ -27,7 +28,10 @@ class Bench:
 
     def __init__(self, standin: Standin, **settings: Any) -> None:
         self.standin = standin
-        self.rb = ReasonBlocks(standin.key, base_url=standin.url, step_timeout=5.0, **settings)
+        self.notices: list[InjectionNotice] = []
+        """What was counted as given, each time it was."""
+        settings = {"step_timeout": 5.0, "on_injection": self.notices.append} | settings
+        self.rb = ReasonBlocks(standin.key, base_url=standin.url, **settings)
         self.mw = self.rb.middleware()
 
     def agent(
