@@ -217,8 +217,15 @@ def test_plain_http_can_be_allowed(monkeypatch: pytest.MonkeyPatch, by_environme
     """The argument or the variable allows plain http to another host."""
     if by_environment:
         monkeypatch.setenv("REASONBLOCKS_ALLOW_INSECURE_HTTP", "1")
-    rb = ReasonBlocks(KEY, base_url="http://10.0.0.7:8000", allow_insecure_http=not by_environment)
+    rb = ReasonBlocks(KEY, base_url="http://10.0.0.7:8000", allow_insecure_http=None if by_environment else True)
     assert "10.0.0.7" in repr(rb)
+
+
+def test_plain_http_that_the_code_forbids_is_not_allowed_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An explicit `False` stands above the variable."""
+    monkeypatch.setenv("REASONBLOCKS_ALLOW_INSECURE_HTTP", "1")
+    with pytest.raises(SettingsError, match="in the clear"):
+        ReasonBlocks(KEY, base_url="http://10.0.0.7:8000", allow_insecure_http=False)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "localhost", "[::1]", "LOCALHOST"])
@@ -551,7 +558,7 @@ def test_the_key_is_not_in_a_traceback_with_locals(keyed: Standin, monkeypatch: 
         seen.append("".join(report.format()))
         return "noted"
 
-    monkeypatch.setattr("reasonblocks.api.http.AiohttpTransport.handle_async_request", broken)
+    monkeypatch.setattr("reasonblocks.api.http._read", broken)
     monkeypatch.setattr(incidents, "note", note)
     create_agent(ScriptedModel(["done"]), [lookup], middleware=[rb.middleware()]).invoke(QUESTION)
     monkeypatch.undo()

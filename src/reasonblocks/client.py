@@ -54,10 +54,10 @@ class ReasonBlocks:
         on_injection: Callable[[InjectionNotice], object] | None = None,
         data_dir: str | None = None,
         otel: object = None,
-        allow_insecure_http: bool = False,
+        allow_insecure_http: bool | None = None,
     ) -> None:
         _refuse_what_is_not_built(data_dir, otel)
-        timeout = settings.seconds("step_timeout", step_timeout, 2.0)
+        timeout = settings.seconds("step_timeout", step_timeout, settings.DEFAULT_STEP_TIMEOUT)
         connection = settings.resolve_connection(api_key, base_url, allow_insecure_http=allow_insecure_http)
         self._base_url = str(connection.base_url)
         self._profile = settings.profile(task_profile)
@@ -103,15 +103,15 @@ class ReasonBlocks:
         """A LangChain middleware; one serves any number of concurrent and successive runs."""
         profile = settings.profile(task_profile) if task_profile is not None else self._profile
         facts = {
-            "agent_name": agent_name,
-            "task": task,
-            "framework": framework,
-            "model": model,
-            "codebase_id": codebase_id,
-            "org_id": org_id,
-            "project_id": project_id,
+            "agent_name": settings.text("agent_name", agent_name),
+            "task": settings.text("task", task),
+            "framework": settings.text("framework", framework),
+            "model": settings.text("model", model),
+            "codebase_id": settings.text("codebase_id", codebase_id),
+            "org_id": settings.text("org_id", org_id),
+            "project_id": settings.text("project_id", project_id),
             "task_profile": profile,
-            "metadata": dict(metadata or {}),
+            "metadata": settings.mapping("metadata", metadata),
         }
         return ReasonBlocksMiddleware(
             Setup(
@@ -198,7 +198,7 @@ def _routes(routing: Mapping[str, str | BaseChatModel] | None) -> dict[FSMState,
     """The model of each state; a model that is only named is created here, once."""
     routes: dict[FSMState, BaseChatModel] = {}
     created: dict[str, BaseChatModel] = {}
-    for name, model in (routing or {}).items():
+    for name, model in settings.mapping("model_routing", routing).items():
         state = FSMState.__members__.get(str(name).upper())
         if state is None:
             known = ", ".join(FSMState.__members__)
@@ -222,12 +222,13 @@ def _created(state: FSMState, model_id: str) -> BaseChatModel:
 
 
 def _checked_injections(injections: Iterable[BaseInjection]) -> tuple[BaseInjection, ...]:
+    expected = "expected instances of reasonblocks.injections.BaseInjection"
+    if not isinstance(injections, Iterable):
+        raise SettingsError(f"injections is {injections!r:.80}; {expected} in a list")
     found = tuple(injections)
     for injection in found:
         if not isinstance(injection, BaseInjection):
-            raise SettingsError(
-                f"injections holds {injection!r:.80}; expected instances of reasonblocks.injections.BaseInjection"
-            )
+            raise SettingsError(f"injections holds {injection!r:.80}; {expected}")
     return found
 
 

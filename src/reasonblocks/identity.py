@@ -36,7 +36,7 @@ def checked_run_id(run_id: str | None) -> str | None:
     """A run id that a user gave, if the wire can carry it."""
     if run_id is None:
         return None
-    if not isinstance(run_id, str) or not re.match(RUN_ID_PATTERN, run_id) or len(run_id) > MAX_RUN_ID:
+    if not isinstance(run_id, str) or not re.fullmatch(RUN_ID_PATTERN, run_id) or len(run_id) > MAX_RUN_ID:
         raise SettingsError(
             f"run_id is {run_id!r:.80}; expected 1 to {MAX_RUN_ID} characters of A-Z a-z 0-9 _ - . / : @"
         )

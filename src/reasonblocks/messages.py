@@ -8,6 +8,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from .api.wire import encode
 
+_THOUGHT_BLOCKS = ("text", "thinking", "reasoning", "reasoning_content")
 _REASONING_KEYS = ("thinking", "reasoning", "text")
 
 
@@ -38,8 +39,12 @@ def thought_of(message: AIMessage) -> str:
 
 def _reasoning_beside(message: AIMessage) -> list[str]:
     """Reasoning that some providers put beside the content."""
-    beside = message.additional_kwargs.get("reasoning_content") if message.additional_kwargs else None
-    return [beside] if isinstance(beside, str) else []
+    if not message.additional_kwargs:
+        return []
+    beside = message.additional_kwargs.get("reasoning_content")
+    block = message.additional_kwargs.get("reasoning")
+    found = [beside] if isinstance(beside, str) else []
+    return [*found, *_block_texts(block)] if isinstance(block, dict) else found
 
 
 def _content_texts(content: str | list[Any]) -> Iterable[str]:
@@ -49,7 +54,7 @@ def _content_texts(content: str | list[Any]) -> Iterable[str]:
     for block in content:
         if isinstance(block, str):
             yield block
-        elif isinstance(block, dict) and block.get("type") in ("text", "thinking", "reasoning"):
+        elif isinstance(block, dict) and block.get("type") in _THOUGHT_BLOCKS:
             yield from _block_texts(block)
 
 
@@ -57,6 +62,8 @@ def _block_texts(block: dict[str, Any]) -> Iterable[str]:
     for key in _REASONING_KEYS:
         if isinstance(value := block.get(key), str):
             yield value
+    if isinstance(nested := block.get("reasoning_content"), dict):
+        yield from _block_texts(nested)
     for part in block.get("summary") or ():
         if isinstance(part, dict) and isinstance(part.get("text"), str):
             yield part["text"]

@@ -1,10 +1,11 @@
 """Settings: constructor arguments first, then the environment; checked once, with errors that say which and why."""
 
+import ipaddress
 import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import httpx
 
@@ -12,7 +13,7 @@ from .errors import SettingsError
 from .secret import Secret, mask
 
 CacheControl = Literal["always", "anthropic", "never"]
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
+DEFAULT_STEP_TIMEOUT = 2.0
 INSTALL_ENGINE = "pip install 'reasonblocks[engine]'"
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("", "0", "false", "no", "off")
@@ -31,7 +32,7 @@ def disabled() -> bool:
     return os.environ.get("REASONBLOCKS_DISABLED", "").strip().lower() in _TRUE
 
 
-def resolve_connection(api_key: str | None, base_url: str | None, *, allow_insecure_http: bool = False) -> Connection:
+def resolve_connection(api_key: str | None, base_url: str | None, *, allow_insecure_http: bool | None = None) -> Connection:
     """The connection that arguments and environment name."""
     key = _text("api_key", api_key) or _environment("API_KEY")
     url = _text("base_url", base_url) or _environment("BASE_URL")
@@ -46,7 +47,7 @@ def resolve_connection(api_key: str | None, base_url: str | None, *, allow_insec
         )
     if not url or not key:
         raise SettingsError(no_engine("neither an API key nor a URL was given"))
-    allow = allow_insecure_http or read_flag("ALLOW_INSECURE_HTTP", False)
+    allow = flag("allow_insecure_http", allow_insecure_http, False)
     return Connection(_checked_url(url, allow), Secret(_checked_key(key)))
 
 
@@ -73,7 +74,7 @@ def _checked_url(text: str, allow_insecure_http: bool) -> httpx.URL:
         url = httpx.URL(text.rstrip("/"))
     except (httpx.InvalidURL, ValueError) as error:
         raise SettingsError(f"base_url is {shown!r}, which is not a URL: {error}") from None
-    if url.scheme not in ("http", "https") or not url.host:
+    if url.scheme not in ("http", "https") or not url.host or not 0 < (url.port or 1) < 65_536:
         raise SettingsError(f"base_url is {shown!r}; expected an address such as https://rb-api.example.com")
     if url.userinfo or url.query or url.fragment:
         raise SettingsError("base_url holds a user, a query or a fragment; expected scheme, host, port and path only")
@@ -87,7 +88,26 @@ def _checked_url(text: str, allow_insecure_http: bool) -> httpx.URL:
 
 def is_loopback(host: str) -> bool:
     """Whether a host name means this very machine."""
-    return host in LOOPBACK or host.startswith("127.")
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def text(name: str, value: object) -> str:
+    """Text that an event carries, such as the name of an agent."""
+    if not isinstance(value, str):
+        raise SettingsError(f"{name} is {value!r:.80}; expected text")
+    return value
+
+
+def mapping(name: str, value: object) -> dict[str, Any]:
+    """A mapping, copied: what changes in the caller's later changes nothing here."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise SettingsError(f"{name} is a {type(value).__name__}; expected a mapping")
+    return dict(value)
 
 
 def _environment(name: str) -> str | None:
@@ -156,9 +176,7 @@ def weights(value: Mapping[str, float] | None) -> dict[str, float] | None:
     """Overrides of monitor weights; names are not checked here, for a server may know more monitors."""
     if value is None:
         return None
-    if not isinstance(value, Mapping):
-        raise SettingsError(f"monitor_weights is a {type(value).__name__}; expected a mapping of monitor to weight")
-    for name, weight in value.items():
+    for name, weight in mapping("monitor_weights", value).items():
         if not isinstance(name, str) or isinstance(weight, bool) or not isinstance(weight, int | float):
             raise SettingsError(f"monitor_weights[{name!r}] is {weight!r}; expected a number")
         if not math.isfinite(weight):

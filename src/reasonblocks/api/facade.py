@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from ..settings import resolve_connection
+from ..settings import DEFAULT_STEP_TIMEOUT, resolve_connection, seconds
 from ..types import ETrace, MonitorEvaluation, StepRecord
 from .backend import Backend, Query, Trajectory
 from .remote import RemoteBackend
@@ -20,13 +20,14 @@ class ReasonBlocksAPI:
         api_key: str | None = None,
         base_url: str | None = None,
         *,
-        step_timeout: float = 2.0,
-        allow_insecure_http: bool = False,
+        step_timeout: float | None = None,
+        allow_insecure_http: bool | None = None,
         backend: Backend | None = None,
     ) -> None:
         if backend is None:
             connection = resolve_connection(api_key, base_url, allow_insecure_http=allow_insecure_http)
-            backend = RemoteBackend(connection.base_url, connection.key, step_timeout=step_timeout)
+            timeout = seconds("step_timeout", step_timeout, DEFAULT_STEP_TIMEOUT)
+            backend = RemoteBackend(connection.base_url, connection.key, step_timeout=timeout)
         self._backend = backend
 
     def refusal(self) -> str | None:

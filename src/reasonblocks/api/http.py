@@ -11,8 +11,8 @@ import ssl
 import urllib.request
 import weakref
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 import aiohttp
 import httpx
@@ -22,12 +22,13 @@ from yarl import URL
 
 from ..errors import Unavailable
 from ..runtime.supervisor import forget_after_fork
+from ..secret import Secret
+from ..settings import is_loopback
 
 MAX_CONNECTIONS = 100
 MAX_ANSWER = 8_000_000
 """Bytes of an answer that are read at all; more is not an answer of rb-api."""
 MAX_PREPARED = 4_096
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,23 +46,27 @@ class Prepared:
 
     request: httpx.Request
     url: URL
-    headers: CIMultiDict[str]
+    headers: CIMultiDict[str] = field(repr=False)
+    """With the key in it, which this kind of mapping would show."""
 
 
 class Endpoint:
     """Where rb-api is; what never changes about a request is made once."""
 
-    def __init__(self, base: httpx.URL, *, authorization: str, user_agent: str) -> None:
+    def __init__(self, base: httpx.URL, key: Secret, *, user_agent: str) -> None:
         self._base = base
         self._headers = httpx.Headers(
             {
-                "authorization": authorization,
+                "authorization": f"Bearer {key.reveal()}",
                 "user-agent": user_agent,
                 "accept-encoding": "identity",
                 "content-type": "application/json",
             }
         )
         self._prepared: dict[tuple[str, str], Prepared] = {}
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("the connection to rb-api holds a key and is not pickled; create it where it is used")
 
     def prepare(self, method: str, path: str) -> Prepared:
         """The request for a path; those of the open runs are asked for at every step."""
@@ -219,7 +224,7 @@ async def _guard(pools: weakref.WeakKeyDictionary[Any, Pool], pool: Pool) -> Asy
 
 def proxy_for(url: httpx.URL) -> str | None:
     """The proxy that the environment names for this URL, if any; loopback never has one."""
-    if url.host in LOOPBACK or urllib.request.proxy_bypass(url.host):
+    if is_loopback(url.host) or urllib.request.proxy_bypass(url.host):
         return None
     return urllib.request.getproxies().get(url.scheme)
 

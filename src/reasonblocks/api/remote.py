@@ -15,7 +15,7 @@ import msgspec
 from .._version import __version__
 from ..errors import Rejected, Unavailable
 from ..runtime.breaker import Breaker
-from ..secret import Secret
+from ..secret import Secret, mask
 from ..types import ETrace, MonitorEvaluation, StepRecord
 from . import wire
 from .backend import Event, Query, Trajectory
@@ -74,7 +74,7 @@ class RemoteBackend:
     def __init__(self, base_url: httpx.URL, key: Secret, *, step_timeout: float) -> None:
         self._endpoint = Endpoint(
             base_url.copy_with(raw_path=base_url.raw_path.rstrip(b"/") + b"/v1"),
-            authorization=f"Bearer {key.reveal()}",
+            key,
             user_agent=f"reasonblocks/{__version__}",
         )
         self._proxy = proxy_for(base_url)
@@ -265,7 +265,7 @@ def _accepted(answer: Answer) -> Answer:
     """The answer, if the server did what was asked; otherwise the error that says why not."""
     if answer.status < 300:
         return answer
-    detail = answer.content[:200].decode("utf-8", "replace")
+    detail = mask(answer.content[:1000].decode("utf-8", "replace"))[:200]
     if answer.status in RETRIABLE:
         raise Unavailable(f"the server answered {answer.status}: {detail}")
     hint = "; check the API key" if answer.status in (401, 403) else ""
