@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
 
 from .api.wire import encode
 
@@ -73,9 +73,8 @@ def _arguments(arguments: Any) -> str:
     return encode(arguments).decode("utf-8", "replace")
 
 
-def action_of(message: AIMessage) -> tuple[str | None, str | None]:
-    """The names of the tools a message calls, and their arguments as JSON (a list if there are several)."""
-    calls = message.tool_calls
+def action_of(calls: Sequence[ToolCall]) -> tuple[str | None, str | None]:
+    """The names of the tools that are called, and their arguments as JSON (a list if there are several)."""
     if not calls:
         return None, None
     names = ", ".join(call["name"] for call in calls)
@@ -109,16 +108,27 @@ def text_of(message: BaseMessage) -> str:
     return "\n".join(_content_texts(content)) or encode(content).decode("utf-8", "replace")
 
 
-def observed_after(messages: Sequence[BaseMessage], calls: Iterable[str | None]) -> dict[str, Observation]:
-    """What the newest messages answered to the tool calls with these ids."""
-    wanted = set(calls)
+def observed_after(messages: Sequence[BaseMessage], reply: AIMessage) -> dict[str, Observation]:
+    """What the messages behind a reply answered to its tool calls; others may stand between and behind them."""
+    wanted = {call["id"] for call in reply.tool_calls}
     found: dict[str, Observation] = {}
+    if not wanted:
+        return found
     for message in reversed(messages):
-        if isinstance(message, AIMessage):
-            break
         if isinstance(message, ToolMessage) and message.tool_call_id in wanted:
             found.setdefault(message.tool_call_id, observation_of(message))
+        elif message is reply or (isinstance(message, AIMessage) and message.id == reply.id):
+            break
     return found
+
+
+def newest_version(reply: AIMessage, messages: Sequence[BaseMessage]) -> AIMessage:
+    """A reply as the history has it now: another middleware, or a person, may have edited it meanwhile."""
+    if reply.id is not None:
+        for message in reversed(messages):
+            if message.id == reply.id and isinstance(message, AIMessage):
+                return message
+    return reply
 
 
 def all_observed(messages: Sequence[BaseMessage]) -> dict[str, Observation]:

@@ -391,6 +391,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         if watch is not None:
             with contain("wrap_tool_call", watch.run.errors):
                 watch.tool_begins(request.tool_call["id"], identity.superstep(get_config()))
+                watch.run.execute(request.tool_call, request.state.get("messages", ()))
         return watch
 
     def _observed(self, watch: Watch, request: ToolCallRequest, result: ToolMessage | Command[Any]) -> None:
@@ -410,8 +411,8 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
     def _find(self, state: Mapping[str, Any]) -> Watch | None:
         """The run of a hook: the one its state carries, else the one its checkpoint names."""
         handle = state.get(HANDLE)
-        if handle is not None:
-            return handle.watch  # type: ignore[no-any-return]
+        if isinstance(handle, RunHandle):
+            return handle.watch
         watch: Watch | None = None
         with contain("finding the run"):
             watch = self._adopt(state)

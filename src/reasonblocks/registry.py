@@ -1,10 +1,10 @@
 """Which runs there are: those of the process, by id, and those of one middleware, for its users."""
 
-import contextlib
+import gc
 import weakref
 from collections import OrderedDict, deque
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, Self
 
 from langchain_core.messages import SystemMessage
 
@@ -82,9 +82,7 @@ class Watch:
             self.touch(superstep)
 
     def _check_later(self) -> None:
-        loop = runtime.loop
-        with contextlib.suppress(RuntimeError):  # the runtime is stopping; close() settles what is open
-            loop.call_soon_threadsafe(loop.call_later, PROVISIONAL_SECONDS, self._check, self._touches)
+        runtime.call_later(PROVISIONAL_SECONDS, self._check, self._touches)
 
     def _check(self, touches: int) -> None:
         if touches == self._touches:
@@ -131,20 +129,29 @@ class Watch:
         self.book.closed(self)
 
 
-class RunHandle:
-    """What the agent's state carries: when it goes, the run is over. It is never written to a checkpoint."""
+class RunHandle(str):
+    """What the agent's state carries: when it goes, the run is over. It is never written to a checkpoint.
 
-    __slots__ = ("__weakref__", "watch")
+    LangGraph streams private keys along with the others, so it is text, the id of the run: whoever reads the
+    stream can print and serialise it. Copies for another process are nothing but that text.
+    """
 
-    def __init__(self, watch: Watch | None) -> None:
-        self.watch = watch
-        """`None` for a run that opted out."""
+    watch: Watch | None
+    """`None` for a run that opted out."""
 
-    def __repr__(self) -> str:
-        return f"<reasonblocks run {self.watch.run.run_id if self.watch else 'off'}>"
+    def __new__(cls, watch: Watch | None) -> Self:
+        handle = super().__new__(cls, watch.run.run_id if watch else "off")
+        handle.watch = watch
+        return handle
 
-    def __reduce__(self) -> tuple[type["RunHandle"], tuple[None]]:
-        return RunHandle, (None,)
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
 
 
 class Registry:
@@ -209,9 +216,13 @@ class Book:
             del registry.paused[run.run_id]
 
     def settle(self) -> None:
-        """Report the provisional ends now."""
+        """Report the provisional ends now, and runs that ended where no hook of ours could see it."""
         for watch in list(self.open.values()):
             watch.settle()
+        if self.open:
+            # A graph that raised between our hooks is a heap of reference cycles. It will be collected some day;
+            # whoever closes is waiting for the outcome today.
+            gc.collect()
 
     def get(self, run_id: str) -> Run:
         """Any open or recent run."""

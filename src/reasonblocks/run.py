@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 
 from .api.backend import Backend, Event
 from .injections.base import BaseInjection
@@ -15,7 +15,7 @@ from .messages import (
     Usage,
     action_of,
     all_observed,
-    last_reply,
+    newest_version,
     observed_after,
     thought_of,
     usage_of,
@@ -53,6 +53,8 @@ class OpenStep:
     entry: StepLogEntry
     details: dict[str, Any]
     observed: dict[str, Observation] = field(default_factory=dict)
+    executed: dict[str, ToolCall] = field(default_factory=dict)
+    """Calls as the tools got them, where that is known: a person may have edited one."""
 
 
 class Run:
@@ -229,6 +231,13 @@ class Run:
             errors=[*prepared.errors, *self.errors],
         )
 
+    def execute(self, call: ToolCall, messages: Sequence[BaseMessage]) -> None:
+        """A tool is called, on behalf of the reply as `messages` have it."""
+        step, call_id = self.open_step, call["id"]
+        if step is not None and call_id is not None:
+            step.executed[call_id] = call
+            step.message = newest_version(step.message, messages)
+
     def observe(self, call_id: str | None, observation: Observation) -> None:
         """A tool answered; kept in case the run ends before its messages are seen."""
         if self.open_step is not None and call_id is not None:
@@ -313,11 +322,11 @@ class Run:
                 self._guard = self._guard.spend(self.step, text or "")
 
     def _record_of(self, step: OpenStep, messages: Sequence[BaseMessage]) -> StepRecord:
-        message = _newest_version(step.message, messages)
-        ids = [call["id"] for call in message.tool_calls]
-        observed = {**step.observed, **(observed_after(messages, ids) if ids and messages else {})}
-        answers = [observed[call_id] for call_id in ids if call_id is not None and call_id in observed]
-        action, action_input = action_of(message)
+        message = newest_version(step.message, messages)
+        calls = [step.executed.get(call["id"] or "", call) for call in message.tool_calls]
+        observed = {**step.observed, **observed_after(messages, message)}
+        answers = [observed[call["id"]] for call in calls if call["id"] is not None and call["id"] in observed]
+        action, action_input = action_of(calls)
         return StepRecord(
             step_index=step.entry.step,
             thought=thought_of(message),
@@ -339,12 +348,6 @@ def _labelled(injections: Sequence[BaseInjection]) -> dict[str, BaseInjection]:
         number = sum(1 for label in found if label.partition("#")[0] == name)
         found[f"{name}#{number}" if number else name] = injection
     return found
-
-
-def _newest_version(message: AIMessage, messages: Sequence[BaseMessage]) -> AIMessage:
-    """The message as the history has it now: a person may have edited its tool calls meanwhile."""
-    newest = last_reply(messages)
-    return newest if newest is not None and newest.id is not None and newest.id == message.id else message
 
 
 def _as_redacted(record: StepRecord, event: Event | None) -> StepRecord:

@@ -11,6 +11,7 @@ import ssl
 import urllib.request
 import weakref
 from collections.abc import AsyncGenerator, Callable
+from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -88,7 +89,14 @@ class Transport(AiohttpTransport):
     """httpx-aiohttp's transport with a short way for a request that is prepared and an answer that is read whole."""
 
     async def exchange(self, prepared: Prepared, body: bytes | None) -> Answer:
-        """Send one request and read its answer; `Unavailable` if the connection does not carry it."""
+        """Send one request and read its answer; `Unavailable` if the connection does not carry it.
+
+        In a context of its own: a connection, and the timer that closes it, keep the one they were opened in, and
+        through LangGraph's variables in it the state of a run that is long over.
+        """
+        return await asyncio.create_task(self._exchange(prepared, body), context=Context())
+
+    async def _exchange(self, prepared: Prepared, body: bytes | None) -> Answer:
         if not isinstance(self.client, aiohttp.ClientSession):
             self.client = self.get_client()
         request = prepared.request

@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from contextvars import Context
 from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -43,7 +44,7 @@ class Mailbox(Generic[Item]):
         def wake() -> None:
             if not ready.is_set():
                 try:
-                    loop.call_soon_threadsafe(ready.set)
+                    loop.call_soon_threadsafe(ready.set, context=Context())
                 except RuntimeError:
                     self._wake = None  # the loop is closed; the next reader attaches itself
 

@@ -13,7 +13,8 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from contextvars import Context
 from typing import Any, Protocol, TypeVar
 
 from .contain import incidents
@@ -65,7 +66,7 @@ class Runtime:
         return self._loop is not None
 
     def _start(self) -> None:
-        loop = asyncio.new_event_loop()
+        loop = Context().run(asyncio.new_event_loop)  # a loop keeps the context it was made in
 
         def serve() -> None:
             asyncio.set_event_loop(loop)
@@ -83,6 +84,14 @@ class Runtime:
         """Run a coroutine on the runtime's loop."""
         return asyncio.run_coroutine_threadsafe(work, self.loop)
 
+    def call_later(self, seconds: float, callback: Callable[..., object], *arguments: object) -> None:
+        """Call back on the runtime's loop; never waits. Not with the caller's context: a timer would keep it alive."""
+        loop, nothing = self.loop, Context()
+        with contextlib.suppress(RuntimeError):  # the loop is closing, and with it whoever would be called
+            loop.call_soon_threadsafe(
+                lambda: loop.call_later(seconds, callback, *arguments, context=nothing), context=nothing
+            )
+
     def owns_current_thread(self) -> bool:
         """Whether the caller is on the runtime's own thread, where waiting for it would deadlock."""
         return threading.current_thread() is self._thread
@@ -99,7 +108,8 @@ class Runtime:
                 return
             loop = self.loop
             self._tasks[actor] = None
-            loop.call_soon_threadsafe(self._place, loop, actor)
+            # An empty context: that of the first hook would live, with its agent's state, as long as the actor.
+            loop.call_soon_threadsafe(self._place, loop, actor, context=Context())
 
     def _place(self, loop: asyncio.AbstractEventLoop, actor: Actor) -> None:
         if actor in self._tasks:
