@@ -176,7 +176,7 @@ def test_c6_a_stream_that_is_left_halfway_ends_its_run(bench: Bench, mode: str) 
 
     read() if mode == "sync" else bench.on_loop(aread)
     gc.collect()
-    run = bench.finished(steps=1, outcome="failure: unknown", within=2.0)
+    run = bench.finished(steps=1, outcome="failure: GeneratorExit", within=2.0)
     assert run.steps[0]["observation"] == "record key-0: value=42"
 
 

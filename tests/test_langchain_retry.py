@@ -207,11 +207,11 @@ def test_c34_the_limit_does_not_swallow_the_answer_of_a_command(bench: Bench, mo
 
 
 def test_c6_the_call_limit_as_an_error_fails_the_run(bench: Bench, mode: str, order: str) -> None:
-    """An exception that none of our hooks sees still ends the run as a failure once the run is gone."""
+    """An exception that none of our hooks sees still ends the run, by its name."""
     model = ScriptedModel(script(5))
     agent = bench.agent(model, ModelCallLimitMiddleware(run_limit=1, exit_behavior="error"), order=order)
     assert bench.failure(mode, agent) == "ModelCallLimitExceededError"
-    run = bench.finished(steps=1, outcome=(UNKNOWN, "failure: ModelCallLimitExceededError"), within=2.0)
+    run = bench.finished(steps=1, outcome="failure: ModelCallLimitExceededError", within=2.0)
     assert run.steps[0]["observation"] == "record key-0: value=42"
 
 
@@ -266,7 +266,7 @@ def test_c6_the_tool_limit_as_an_error_fails_the_run(bench: Bench, mode: str) ->
     model = ScriptedModel(script(3))
     agent = bench.agent(model, ToolCallLimitMiddleware(run_limit=1, exit_behavior="error"))
     assert bench.failure(mode, agent) == "ToolCallLimitExceededError"
-    run = bench.finished(steps=2, outcome=(UNKNOWN, "failure: ToolCallLimitExceededError"), within=2.0)
+    run = bench.finished(steps=2, outcome="failure: ToolCallLimitExceededError", within=2.0)
     assert run.steps[1]["observation"] is None
 
 

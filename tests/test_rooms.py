@@ -16,7 +16,7 @@ FLOORS = [
     {"api"},
     {"injections"},
     {"steering"},
-    {"telemetry", "messages"},
+    {"telemetry", "messages", "invocation"},
     {"run"},
     {"registry"},
     {"identity", "call"},

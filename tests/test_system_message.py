@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, Tool
 
 from reasonblocks import ReasonBlocks
 from reasonblocks.injections import BaseInjection
-from reasonblocks.steering.compose import compose
+from reasonblocks.steering.compose import Markers, compose
 from reasonblocks.steering.plan import Prepared, Queued
 from reasonblocks.types import PendingInjection
 from support.agents import Reply, ScriptedModel, lookup, make_tool, script
@@ -407,7 +407,7 @@ def test_c31_compose_adds_at_most_a_marker_and_a_block(
 ) -> None:
     """For any prompt: the caller's blocks in order, at most one more marker, within four, and the guidance last."""
     before = copy.deepcopy(system)
-    composed = compose(prepared(*texts), system, model_id="m", cache=cache, markers_elsewhere=elsewhere)
+    composed = compose(prepared(*texts), system, model_id="m", cache=cache, markers=Markers(elsewhere))
     assert system == before
     said = [text for text in texts if text]
     base = as_blocks(system)
@@ -431,7 +431,7 @@ def test_c31_compose_is_stable(system: Any, texts: list[str], cache: bool, elsew
     """Composing again gives the same, and what stands before the guidance does not depend on it."""
 
     def content(*said: str) -> Any:
-        composed = compose(prepared(*said), system, model_id="m", cache=cache, markers_elsewhere=elsewhere)
+        composed = compose(prepared(*said), system, model_id="m", cache=cache, markers=Markers(elsewhere))
         return composed.content if composed.content is not None else as_blocks(system)
 
     assert json.dumps(content(*texts)) == json.dumps(content(*texts))

@@ -2,20 +2,20 @@
 
 import copy
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from langchain.agents.middleware import ModelRequest, ModelResponse
 from langchain.agents.middleware.types import ExtendedModelResponse
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
+from langchain_core.messages import AIMessage, SystemMessage
 
 from .registry import Watch
 from .run import Outlets
 from .runtime.deadline import StepBudget
 from .settings import CacheControl
-from .steering.compose import Composed, compose
+from .steering.compose import Composed, Markers, compose, with_guidance_uncached
 from .steering.plan import Policy, Prepared
 from .telemetry.stream import TelemetryStream
 from .types import FSMState
@@ -61,11 +61,13 @@ def composed_call(watch: Watch, request: ModelRequest[Any], setup: Setup) -> Cal
         request.system_message.content if request.system_message is not None else None,
         model_id=model_id,
         cache=_caches(setup.cache_control, routed.model, model_id),
-        markers_elsewhere=_markers(request),
+        markers=_markers(request),
     )
     watch.run.spend(composed)
     if setup.steer and composed.content is not None:
-        routed = _with(routed, system_message=_system_message(watch, request.system_message, composed))
+        message = _system_message(watch, request.system_message, composed)
+        kind = GuidedRequest if composed.texts else type(routed)
+        routed = _with(routed, kind, system_message=message)
     return Call(routed, time.perf_counter(), composed, model_id)
 
 
@@ -80,9 +82,25 @@ def _route(watch: Watch, request: ModelRequest[Any], prepared: Prepared, setup: 
     return _with(request, model=model)
 
 
-def _with(request: ModelRequest[Any], **changes: Any) -> ModelRequest[Any]:
+class GuidedRequest(ModelRequest[Any]):
+    """A request with our guidance in it, which stays uncached: a middleware inside ours may mark the last block."""
+
+    def override(self, **overrides: Any) -> ModelRequest[Any]:
+        """A changed copy."""
+        changed: ModelRequest[Any] = super().override(**overrides)
+        message = changed.system_message
+        if "system_message" in overrides and message is not None:
+            blocks = with_guidance_uncached(message.content)
+            if blocks is not None:
+                return _with(changed, system_message=message.model_copy(update={"content": blocks}))
+        return changed
+
+
+def _with(request: ModelRequest[Any], kind: type[ModelRequest[Any]] | None = None, **changes: Any) -> ModelRequest[Any]:
     """A changed copy. `request.override()` does the same through nine warnings it has to silence, process-wide."""
     changed = copy.copy(request)
+    if kind is not None:
+        object.__setattr__(changed, "__class__", kind)
     for name, value in changes.items():
         object.__setattr__(changed, name, value)
     return changed
@@ -117,11 +135,12 @@ def _caches(policy: CacheControl, model: Any, model_id: str) -> bool:
     return policy == "always"
 
 
-def _markers(request: ModelRequest[Any]) -> int:
+def _markers(request: ModelRequest[Any]) -> Markers:
     """Cache markers that the caller has set outside the system message."""
-    count = 1 if "cache_control" in request.model_settings else 0
-    count += sum(1 for tool in request.tools if _is_marked(tool))
-    return count + _marked_blocks(request.messages)
+    settings = request.model_settings
+    whole = [settings["cache_control"]] if "cache_control" in settings else []
+    inside = [marker for message in request.messages for marker in _markers_inside(message.content)]
+    return Markers(sum(1 for tool in request.tools if _is_marked(tool)), [*inside, *whole])
 
 
 def _is_marked(tool: Any) -> bool:
@@ -129,16 +148,16 @@ def _is_marked(tool: Any) -> bool:
     return isinstance(extras, dict) and "cache_control" in extras
 
 
-def _marked_blocks(messages: Sequence[BaseMessage]) -> int:
-    return sum(_marked_inside(message.content) for message in messages if type(message.content) is list)
-
-
-def _marked_inside(content: Any) -> int:
+def _markers_inside(content: Any) -> list[Any]:
     """Markers on blocks, and on blocks inside of blocks: a tool's result may be made of them."""
     if not isinstance(content, list):
-        return 0
-    blocks = [block for block in content if isinstance(block, dict)]
-    return sum(("cache_control" in block) + _marked_inside(block.get("content")) for block in blocks)
+        return []
+    found: list[Any] = []
+    for block in content:
+        if isinstance(block, dict):
+            found += [block["cache_control"]] if "cache_control" in block else []
+            found += _markers_inside(block.get("content"))
+    return found
 
 
 def reply_in(response: Response) -> AIMessage | None:

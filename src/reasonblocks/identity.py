@@ -18,8 +18,6 @@ from .runtime.contain import contain
 
 METADATA_RUN_ID = "reasonblocks_run_id"
 METADATA_SWITCH = "reasonblocks"
-_CHECKPOINTER = "__pregel_checkpointer"
-_REPLAY = "__pregel_replay_state"
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9_\-./:@]")
 
 
@@ -28,6 +26,8 @@ class Identity:
     """What a run is called and where it comes from."""
 
     run_id: str
+    named: str | None = None
+    """The name in the config; agents that are called by tools inherit it, and it is not theirs."""
     parent_id: str | None = None
     relation: str | None = None
 
@@ -48,12 +48,13 @@ def identify(given: str | None, config: Mapping[str, Any], execution_run_id: str
     named = _named(config)
     enclosing = current_run.get()
     parent = named if named in registry.live else enclosing.run_id if enclosing is not None else None
-    if given is None and named is not None and named not in registry.live:
+    inherited = enclosing is not None and enclosing.named == named
+    if given is None and named is not None and named not in registry.live and not inherited:
         given = named
     if given is None and execution_run_id and execution_run_id not in registry.live:
         given = execution_run_id
     run_id = given or new_run_id()
-    return Identity(run_id, parent, "nested") if parent and parent != run_id else Identity(run_id)
+    return Identity(run_id, named, parent, "nested") if parent and parent != run_id else Identity(run_id, named)
 
 
 def new_run_id() -> str:
@@ -82,23 +83,6 @@ def opted_out(config: Mapping[str, Any]) -> bool:
     return switch is False or (isinstance(switch, str) and switch.lower() in ("off", "false", "0", "no"))
 
 
-def is_resumable(config: Mapping[str, Any]) -> bool:
-    """Whether a checkpointer keeps this run."""
-    return bool((config.get("configurable") or {}).get(_CHECKPOINTER))
-
-
-def replay_of(config: Mapping[str, Any]) -> object | None:
-    """The time travel that the graph is on, if it is on one."""
-    found: object | None = (config.get("configurable") or {}).get(_REPLAY)
-    return found
-
-
-def superstep(config: Mapping[str, Any]) -> int | None:
-    """The step of the graph, as LangGraph counts."""
-    found = (config.get("metadata") or {}).get("langgraph_step")
-    return found if isinstance(found, int) else None
-
-
 def snapshot(run: Run, messages: Sequence[BaseMessage], injections: Sequence[BaseInjection]) -> dict[str, Any]:
     """What a checkpoint keeps of a run: small, plain, enough to go on in another process."""
     reply = last_reply(messages)
@@ -106,9 +90,17 @@ def snapshot(run: Run, messages: Sequence[BaseMessage], injections: Sequence[Bas
 
 
 def restore(
-    run: Run, saved: Mapping[str, Any], messages: Sequence[BaseMessage], injections: Sequence[BaseInjection]
+    run: Run,
+    saved: Mapping[str, Any],
+    messages: Sequence[BaseMessage],
+    injections: Sequence[BaseInjection],
+    *,
+    travelled: bool = False,
 ) -> None:
-    """Bring a new Run to where the saved one was; its steps are read back from the messages."""
+    """Bring a new Run to where the saved one was; its steps are read back from the messages.
+
+    What a run that travels back in time finds in the history were steps of the old one.
+    """
     replies = [message for message in messages if isinstance(message, AIMessage)]
     known = saved.get("last_reply")
     # The snapshot was written before a model call: replies behind its last one are calls that returned since.
@@ -117,4 +109,4 @@ def restore(
     if known is None:
         split = 0
     before = replies[max(0, split - int(saved.get("step", 0))) : split]
-    run.recall(saved, before, replies[split:], messages, injections)
+    run.recall(saved, before, replies[split:], messages, injections, own=not travelled)

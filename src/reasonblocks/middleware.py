@@ -18,8 +18,8 @@ from types import TracebackType
 from typing import Annotated, Any, NotRequired, Self, TypeVar
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
-from langchain.agents.middleware.types import PrivateStateAttr, ToolCallRequest
-from langchain_core.messages import ToolMessage
+from langchain.agents.middleware.types import ExtendedModelResponse, PrivateStateAttr, ToolCallRequest
+from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.channels.untracked_value import UntrackedValue
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
@@ -28,6 +28,7 @@ from langgraph.types import Command, TracePolicy
 
 from . import identity
 from .call import Call, Response, Setup, composed_call, reply_in
+from .invocation import Invocation
 from .messages import Observation, observation_of
 from .registry import Book, RunHandle, Watch, current_run, registry
 from .run import SUCCESS, Run
@@ -201,7 +202,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         with contain("after_agent"):
             watch = self._find(state)
             if watch is not None:
-                self._touch(watch)
+                watch.touch()
                 watch.end(SUCCESS, state["messages"])
 
     def _decide_sync(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -220,6 +221,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
 
     async def _prepare(self, watch: Watch, state: Mapping[str, Any]) -> None:
         began = time.perf_counter()
+        token = current_run.set(watch.run)
         try:
             with contain("prepare", watch.run.errors):
                 if self._needs_plan(watch, state):
@@ -227,9 +229,12 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         except BaseException as error:
             watch.raised(error)
             raise
+        finally:
+            current_run.reset(token)
 
     def _prepare_sync(self, watch: Watch, state: Mapping[str, Any]) -> None:
         began = time.perf_counter()
+        token = current_run.set(watch.run)
         try:
             with contain("prepare", watch.run.errors):
                 if self._needs_plan(watch, state):
@@ -238,10 +243,12 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         except BaseException as error:
             watch.raised(error)
             raise
+        finally:
+            current_run.reset(token)
 
     def _needs_plan(self, watch: Watch, state: Mapping[str, Any]) -> bool:
         """Close the step before; whether the next one has not been decided about yet."""
-        self._touch(watch)
+        watch.touch()
         run = watch.run
         run.complete_step(state["messages"])
         return run.prepared is None or run.prepared.step != run.step
@@ -273,9 +280,9 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
             return handler(request)
         if watch.run.prepared is None:
             self._prepare_sync(watch, request.state)
-        call = self._compose(watch, request)
         token = current_run.set(watch.run)
         try:
+            call = self._compose(watch, request)
             response = handler(call.request)
         except BaseException as error:
             self._raised(watch, error)
@@ -283,7 +290,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         finally:
             current_run.reset(token)
         self._record(watch, call, response)
-        return response
+        return response if HANDLE in request.state else self._carried(watch, request, response)
 
     @_with_known_signature
     def awrap_model_call(
@@ -304,9 +311,9 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
             return await handler(request)
         if watch.run.prepared is None:
             await self._prepare(watch, request.state)
-        call = self._compose(watch, request)
         token = current_run.set(watch.run)
         try:
+            call = self._compose(watch, request)
             response = await handler(call.request)
         except BaseException as error:
             self._raised(watch, error)
@@ -314,13 +321,13 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         finally:
             current_run.reset(token)
         self._record(watch, call, response)
-        return response
+        return response if HANDLE in request.state else self._carried(watch, request, response)
 
     def _compose(self, watch: Watch, request: ModelRequest[Any]) -> Call:
         """The request as the model gets it; as it came, if anything goes wrong here."""
         call = Call(request, began=time.perf_counter())
         with contain("compose", watch.run.errors):
-            self._touch(watch)
+            watch.touch()
             call = composed_call(watch, request, self._setup)
         return call
 
@@ -390,7 +397,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         watch = self._find(request.state) if isinstance(request.state, Mapping) else None
         if watch is not None:
             with contain("wrap_tool_call", watch.run.errors):
-                watch.tool_begins(request.tool_call["id"], identity.superstep(get_config()))
+                watch.touch()
                 watch.run.execute(request.tool_call, request.state.get("messages", ()))
         return watch
 
@@ -402,9 +409,8 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
     def _tool_raised(self, watch: Watch, request: ToolCallRequest, error: BaseException) -> None:
         with contain("noting a tool's exception", watch.run.errors):
             if not isinstance(error, GraphBubbleUp):
-                call_id = request.tool_call["id"]
-                watch.run.observe(call_id, Observation(describe(error), is_error=True))
-                watch.raised(error, call_id)
+                watch.run.observe(request.tool_call["id"], Observation(describe(error), is_error=True))
+                watch.raised(error)
 
     # -- finding the run -------------------------------------------------------------------------
 
@@ -423,18 +429,19 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         config = get_config()
         if disabled() or identity.opted_out(config):
             return None
+        invocation = Invocation(config)
+        joined = registry.joined.get(invocation.loop) if invocation.loop is not None else None
+        if joined is not None:
+            return joined
         saved = state.get(SNAPSHOT)
         if not saved:
             return self._begin(config, None)
-        replay = identity.replay_of(config)
-        known = registry.find(saved["run_id"]) if replay is None else registry.fork_of(replay)
-        if known is not None:
-            known.move_to(self._book)
-            return known
-        watch = self._restore(saved, state, config, replay)
-        if replay is not None:
-            registry.forked(replay, watch)
-        return watch
+        known = registry.find(saved["run_id"]) if not invocation.travelled else None
+        if known is None:
+            return self._restore(saved, state, invocation)
+        known.move_to(self._book)
+        known.join(invocation)
+        return known
 
     def _begin(self, config: Mapping[str, Any], runtime: Runtime[Any] | None) -> Watch:
         """A new run, reported as such."""
@@ -448,52 +455,43 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
                 self._setup.facts,
                 parent_id=who.parent_id,
                 relation=who.relation,
+                named=who.named,
             ),
-            config,
+            Invocation(config),
         )
         watch.run.begin()
         return watch
 
-    def _restore(
-        self,
-        saved: Mapping[str, Any],
-        state: Mapping[str, Any],
-        config: Mapping[str, Any],
-        replay: object | None,
-    ) -> Watch:
+    def _restore(self, saved: Mapping[str, Any], state: Mapping[str, Any], invocation: Invocation) -> Watch:
         """The run that a checkpoint names; from a checkpoint of the past it is a new run, linked to the old one."""
-        setup = self._setup
-        if replay is None:
-            run = Run(
-                saved["run_id"],
-                setup.outlets,
-                setup.facts,
-                parent_id=saved.get("parent_id"),
-                relation=saved.get("relation"),
-            )
+        setup, travelled = self._setup, invocation.travelled
+        if travelled:
+            who = identity.Identity(identity.new_run_id(), parent_id=saved["run_id"], relation="time_travel")
         else:
-            run = Run(
-                identity.new_run_id(),
-                setup.outlets,
-                setup.facts,
-                parent_id=saved["run_id"],
-                relation="time_travel",
-            )
+            who = identity.Identity(saved["run_id"], parent_id=saved.get("parent_id"), relation=saved.get("relation"))
+        run = Run(who.run_id, setup.outlets, setup.facts, parent_id=who.parent_id, relation=who.relation)
+        if travelled:
             run.begin()
-        identity.restore(run, saved, state["messages"], setup.policy.all_injections)
-        return self._open(run, config)
+        identity.restore(run, saved, state["messages"], setup.policy.all_injections, travelled=travelled)
+        return self._open(run, invocation)
 
-    def _open(self, run: Run, config: Mapping[str, Any]) -> Watch:
-        watch = Watch(run, self._book, resumable=identity.is_resumable(config))
+    def _open(self, run: Run, invocation: Invocation) -> Watch:
+        watch = Watch(run, self._book, resumable=invocation.resumable)
         self._book.opened(watch)
-        watch.limit(identity.superstep(config) or 0, config.get("recursion_limit") or 10_000)
+        watch.join(invocation)
         block = _block.get()
         if block is not None:
             block.watches.append(watch)
         return watch
 
-    def _touch(self, watch: Watch) -> None:
-        watch.touch(identity.superstep(get_config()))
+    def _carried(self, watch: Watch, request: ModelRequest[Any], response: Response) -> Response:
+        """The response with what the state has to hold: after a time travel no hook before this one could say it."""
+        update = self._carry(watch, request.state)
+        if update is None or isinstance(response, ExtendedModelResponse):
+            return response
+        if isinstance(response, AIMessage):
+            response = ModelResponse(result=[response])
+        return ExtendedModelResponse(response, Command(update=update))
 
     def _carry(self, watch: Watch, state: Mapping[str, Any]) -> dict[str, Any] | None:
         """What the state has to hold for the hooks to come: the run, and a snapshot where there are checkpoints."""

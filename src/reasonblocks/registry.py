@@ -1,24 +1,25 @@
 """Which runs there are: those of the process, by id, and those of one middleware, for its users."""
 
-import gc
 import weakref
 from collections import OrderedDict, deque
 from contextvars import ContextVar
 from typing import Any, Self
 
 from langchain_core.messages import SystemMessage
+from langgraph.errors import GraphBubbleUp, GraphDrained, GraphInterrupt
 
 from .errors import AmbiguousRun
-from .run import Run
+from .invocation import Invocation
+from .run import SUCCESS, Run
+from .runtime.contain import contain
 from .runtime.supervisor import runtime
 from .types import StepLogEntry
 
 PROVISIONAL_SECONDS = 2.0
-"""How long after an exception a run is given to recover (an outer retry) before it is reported as failed."""
+"""How long after an exception a run is given to recover before it is reported as failed, if nobody tells its end."""
 MAX_PAUSED = 1_000
 MAX_RECENT = 100
 UNKNOWN_FAILURE = "failure: unknown"
-RECURSION_FAILURE = "failure: GraphRecursionError"
 
 current_run: ContextVar["Run | None"] = ContextVar("reasonblocks_run", default=None)
 """The run whose hook or tool the current code is in; an agent called from there is nested in it."""
@@ -27,9 +28,9 @@ current_run: ContextVar["Run | None"] = ContextVar("reasonblocks_run", default=N
 class Watch:
     """Sees to it that a run ends, however it ends.
 
-    LangChain calls `after_agent` only on a clean return. An exception that passes one of our hooks is
-    provisional: an outer retry may recover, and then the next hook takes it back. What passes none of them
-    (the recursion limit, a cancellation between nodes) shows when the run's state is gone.
+    LangChain calls `after_agent` only on a clean return. The graph tells how it was left otherwise. If it does not
+    (see `Invocation`), an exception that passes one of our hooks ends the run unless another hook follows soon, as
+    after a retry, and what passes none of them shows when the agent's state is collected.
     """
 
     def __init__(self, run: Run, book: "Book", *, resumable: bool = False) -> None:
@@ -37,52 +38,46 @@ class Watch:
         self.book = book
         self.resumable = resumable
         """Whether a checkpointer keeps the run: then its state going away may be a pause."""
-        self.failure: str | None = None
         self.agent_model: object = None
         """The model of the agent itself, to tell a fallback of an outer middleware from it."""
         self.marked_base: tuple[SystemMessage, SystemMessage] | None = None
         """The caller's system message and its copy with our cache marker."""
-        self._failed_call: str | None = None
+        self._guarded = False
+        self._failure: str | None = None
         self._handles = 0
         self._touches = 0
-        self._superstep = 0
-        self._last_superstep: float = float("inf")
-        self._widest_gap = 1
 
-    def limit(self, superstep: int, recursion_limit: int) -> None:
-        """Note where the recursion limit will end this run."""
-        self._superstep = superstep
-        self._last_superstep = superstep + recursion_limit - 1
+    def join(self, invocation: Invocation) -> None:
+        """The run goes on in this invocation of the graph, and with it, it may end."""
+        if invocation.loop is not None:
+            registry.joined[invocation.loop] = self
+        self._guarded = invocation.when_over(self._over)
 
-    def touch(self, superstep: int | None = None) -> None:
+    def _over(self, error: BaseException | None) -> None:
+        """The invocation is over. A clean return has been reported by `after_agent`, unless that was left out."""
+        with contain("the end of a run", self.run.errors):
+            if self.run.outcome is not None:
+                return
+            if isinstance(error, GraphInterrupt | GraphDrained) and self.resumable:
+                registry.pause(self)
+            elif error is None or (isinstance(error, GraphBubbleUp) and not isinstance(error, GraphInterrupt)):
+                self.end(SUCCESS)  # also where the agent hands over to another one of its parent graph
+            else:
+                self.end(f"failure: {type(error).__name__}")
+
+    def touch(self) -> None:
         """A hook of this run was called: it is alive, whatever was seen before."""
         self._touches += 1
-        self.failure = None
+        self._failure = None
         if self.run.outcome is not None:
             self.run.outcome = None
             self.book.opened(self)
-        if superstep is not None:
-            self._widest_gap = max(self._widest_gap, superstep - self._superstep)
-            self._superstep = superstep
-            if self._near_limit():
-                self._check_later()
 
-    def _near_limit(self) -> bool:
-        return self._superstep + self._widest_gap > self._last_superstep
-
-    def raised(self, error: BaseException, call_id: str | None = None) -> None:
-        """An exception left the agent through one of our hooks, or through its tool `call_id`."""
-        self.failure = f"failure: {type(error).__name__}"
-        self._failed_call = call_id
-        self._check_later()
-
-    def tool_begins(self, call_id: str | None, superstep: int | None) -> None:
-        """A tool is called: if it is the one that failed, it is being retried."""
-        if self.failure is None or self._failed_call == call_id:
-            self.touch(superstep)
-
-    def _check_later(self) -> None:
-        runtime.call_later(PROVISIONAL_SECONDS, self._check, self._touches)
+    def raised(self, error: BaseException) -> None:
+        """An exception left the agent through one of our hooks; an outer retry may still make it good."""
+        if not self._guarded:
+            self._failure = f"failure: {type(error).__name__}"
+            runtime.call_later(PROVISIONAL_SECONDS, self._check, self._touches)
 
     def _check(self, touches: int) -> None:
         if touches == self._touches:
@@ -90,12 +85,8 @@ class Watch:
 
     def settle(self) -> None:
         """Report an end that was only provisional so far."""
-        if self.run.outcome is not None:
-            return
-        if self.failure is None and self._near_limit():
-            self.failure = RECURSION_FAILURE
-        if self.failure is not None:
-            self.end(self.failure)
+        if self.run.outcome is None and self._failure is not None:
+            self.end(self._failure)
 
     def handle(self) -> "RunHandle":
         """What the agent's state is to carry for this run."""
@@ -106,8 +97,8 @@ class Watch:
 
     def vanished(self, handle: int) -> None:
         """The state of the run is gone: nothing can call its hooks any more, unless a checkpoint resumes it."""
-        if handle != self._handles:
-            return  # it was resumed before the state of the interrupted invocation was collected
+        if self._guarded or handle != self._handles:
+            return  # its end was told, or it was resumed before the state of the interrupted invocation was collected
         self.settle()
         if self.run.outcome is not None:
             return
@@ -160,7 +151,8 @@ class Registry:
     def __init__(self) -> None:
         self.live: dict[str, Watch] = {}
         self.paused: OrderedDict[str, Watch] = OrderedDict()
-        self._forks: OrderedDict[int, tuple[object, Watch]] = OrderedDict()
+        self.joined: weakref.WeakKeyDictionary[Any, Watch] = weakref.WeakKeyDictionary()
+        """By the graph's loop: the run that an invocation has begun or taken up."""
 
     def find(self, run_id: str) -> Watch | None:
         """A run that goes on, or waits to be resumed."""
@@ -172,17 +164,6 @@ class Registry:
         if len(self.paused) > MAX_PAUSED:
             _, oldest = self.paused.popitem(last=False)
             oldest.book.closed(oldest)
-
-    def fork_of(self, replay: object) -> Watch | None:
-        """The run that this very time travel has started already."""
-        known = self._forks.get(id(replay))
-        return known[1] if known and known[0] is replay else None
-
-    def forked(self, replay: object, watch: Watch) -> None:
-        """Remember the run of a time travel until its state carries it."""
-        self._forks[id(replay)] = (replay, watch)
-        if len(self._forks) > MAX_PAUSED:
-            self._forks.popitem(last=False)
 
 
 registry = Registry()
@@ -216,13 +197,9 @@ class Book:
             del registry.paused[run.run_id]
 
     def settle(self) -> None:
-        """Report the provisional ends now, and runs that ended where no hook of ours could see it."""
+        """Report the provisional ends now."""
         for watch in list(self.open.values()):
             watch.settle()
-        if self.open:
-            # A graph that raised between our hooks is a heap of reference cycles. It will be collected some day;
-            # whoever closes is waiting for the outcome today.
-            gc.collect()
 
     def get(self, run_id: str) -> Run:
         """Any open or recent run."""

@@ -68,8 +68,11 @@ class Run:
         *,
         parent_id: str | None = None,
         relation: str | None = None,
+        named: str | None = None,
     ) -> None:
         self.run_id = run_id
+        self.named = named
+        """What the config called this run, whether it got that name or not."""
         self.parent_id = parent_id
         self.relation = relation
         """`nested` in its parent's tool, or `time_travel` from a checkpoint of it."""
@@ -288,8 +291,13 @@ class Run:
         since: Sequence[AIMessage],
         messages: Sequence[BaseMessage],
         injections: Sequence[BaseInjection],
+        *,
+        own: bool,
     ) -> None:
-        """Take up a memento: `before` are the replies it knows, `since` those that came after it was written."""
+        """Take up a memento: `before` are the replies it knows, `since` those that came after it was written.
+
+        Those are steps yet to be reported, if they are this run's `own`.
+        """
         by_label = _labelled(injections)
         self.step = int(saved.get("step", 0))
         self.state = FSMState(saved.get("state", FSMState.INIT))
@@ -302,14 +310,23 @@ class Run:
         self._monitor_eval_history = [
             None if fired is None else MonitorEvaluation(fired=tuple(fired)) for fired in saved.get("evaluations", ())
         ]
+        observed = all_observed(messages)
         for index, reply in enumerate(before, start=self.step - len(before)):
-            entry = StepLogEntry(step=index, timestamp=time.time(), tokens=usage_of(reply).total)
-            record = self._record_of(OpenStep(reply, entry, {}, all_observed(messages)), ())
-            self._steps.append(record)
-            self._last_thought = record.thought
+            self._remember(index, reply, observed)
         if since:
             self._recall_queued(saved.get("queued") or {}, by_label)
-            self.record(since[-1], None, str(self.facts.get("model", "")), 0.0)
+            if own:
+                self.record(since[-1], None, str(self.facts.get("model", "")), 0.0)
+            else:
+                self._remember(self.step, since[-1], observed)
+                self.step += 1
+
+    def _remember(self, index: int, reply: AIMessage, observed: dict[str, Observation]) -> None:
+        """A step of the past, as far as its messages tell."""
+        entry = StepLogEntry(step=index, timestamp=time.time(), tokens=usage_of(reply).total)
+        record = self._record_of(OpenStep(reply, entry, {}, observed), ())
+        self._steps.append(record)
+        self._last_thought = record.thought
 
     def _recall_queued(self, queued: Mapping[str, str | None], by_label: Mapping[str, BaseInjection]) -> None:
         """The call that the memento was written for has returned: what was queued for it was given."""

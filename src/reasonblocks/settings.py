@@ -32,7 +32,9 @@ def disabled() -> bool:
     return os.environ.get("REASONBLOCKS_DISABLED", "").strip().lower() in _TRUE
 
 
-def resolve_connection(api_key: str | None, base_url: str | None, *, allow_insecure_http: bool | None = None) -> Connection:
+def resolve_connection(
+    api_key: str | None, base_url: str | None, *, allow_insecure_http: bool | None = None
+) -> Connection:
     """The connection that arguments and environment name."""
     key = _text("api_key", api_key) or _environment("API_KEY")
     url = _text("base_url", base_url) or _environment("BASE_URL")

@@ -1,6 +1,6 @@
 """From what was prepared to the system message of one request: a plain function that may run again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,12 +27,33 @@ class Composed:
     """What had something to say; the rest has not fired."""
 
 
+@dataclass(frozen=True, slots=True)
+class Markers:
+    """Cache markers of the caller's outside the system message: on tools, which come before it, and behind it."""
+
+    before: int = 0
+    behind: Sequence[Any] = ()
+
+    @property
+    def count(self) -> int:
+        """How many of the four that a request may have are taken."""
+        return self.before + len(self.behind)
+
+    def ours(self) -> dict[str, str]:
+        """Our own: a provider refuses one that lives longer than one before it."""
+        longest = any(isinstance(marker, Mapping) and marker.get("ttl") == "1h" for marker in self.behind)
+        return {"type": "ephemeral", "ttl": "1h"} if longest else {"type": "ephemeral"}
+
+
+NO_MARKERS = Markers()
+
+
 def compose(
-    prepared: Prepared, system: SystemContent, *, model_id: str, cache: bool, markers_elsewhere: int = 0
+    prepared: Prepared, system: SystemContent, *, model_id: str, cache: bool, markers: Markers = NO_MARKERS
 ) -> Composed:
     """Render the queued guidance for the final model and lay it behind the caller's own prompt."""
     given, texts = _rendered(prepared, model_id)
-    blocks = _base_blocks(system, cache=cache, markers_elsewhere=markers_elsewhere)
+    blocks = _base_blocks(system, cache=cache, markers=markers)
     if texts:
         guidance = {"type": "text", "text": f"{MARKER}\n" + "\n\n".join(texts)}
         blocks = [*_as_blocks(system), guidance] if blocks is None else [*blocks, guidance]
@@ -56,20 +77,42 @@ def _render(pending: PendingInjection, model_id: str) -> str:
     return render_pattern(pending.tier or "", model_id, pending.fields or {})
 
 
-def _base_blocks(system: SystemContent, *, cache: bool, markers_elsewhere: int) -> list[str | dict[str, Any]] | None:
+def _base_blocks(system: SystemContent, *, cache: bool, markers: Markers) -> list[str | dict[str, Any]] | None:
     """The caller's prompt with our cache marker, or `None` where it needs no change."""
     blocks = _as_blocks(system)
     own = sum(1 for block in blocks if isinstance(block, dict) and "cache_control" in block)
-    if not cache or own or own + markers_elsewhere >= MAX_CACHE_MARKERS:
+    if not cache or own or own + markers.count >= MAX_CACHE_MARKERS:
         return None
     for position in range(len(blocks) - 1, -1, -1):
         block = blocks[position]
         text = block if isinstance(block, str) else block.get("text") if block.get("type") == "text" else None
         if isinstance(text, str) and text.strip():
             base = {"type": "text", "text": text} if isinstance(block, str) else block
-            blocks[position] = {**base, "cache_control": {"type": "ephemeral"}}
+            blocks[position] = {**base, "cache_control": markers.ours()}
             return blocks
     return None
+
+
+def with_guidance_uncached(content: SystemContent) -> list[str | dict[str, Any]] | None:
+    """The blocks with a marker that was put on our guidance moved to the prompt before it; `None` if there is none.
+
+    Guidance changes from step to step. A marker on it would cache what is never read again, and could be the
+    fifth of a request.
+    """
+    if content is None or isinstance(content, str) or not content:
+        return None
+    *base, guidance = content
+    if not isinstance(guidance, dict) or "cache_control" not in guidance or not is_guidance(guidance):
+        return None
+    marker = guidance["cache_control"]
+    if base and isinstance(base[-1], dict):
+        base[-1] = {**base[-1], "cache_control": marker}
+    return [*base, {name: value for name, value in guidance.items() if name != "cache_control"}]
+
+
+def is_guidance(block: Mapping[str, Any]) -> bool:
+    """Whether a block of a system message is ours."""
+    return str(block.get("text", "")).startswith(f"{MARKER}\n")
 
 
 def _as_blocks(system: SystemContent) -> list[str | dict[str, Any]]:
