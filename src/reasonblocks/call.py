@@ -53,7 +53,7 @@ class Call:
 
 def composed_call(watch: Watch, request: ModelRequest[Any], setup: Setup) -> Call:
     """The request with the model routed first, so that guidance is rendered for the one that will read it."""
-    prepared = watch.run.prepared or Prepared(step=watch.run.step)
+    prepared = watch.run.decided
     routed = _route(watch, request, prepared, setup) if setup.steer else request
     model_id = model_id_of(routed.model)
     composed = compose(
@@ -62,6 +62,7 @@ def composed_call(watch: Watch, request: ModelRequest[Any], setup: Setup) -> Cal
         model_id=model_id,
         cache=_caches(setup.cache_control, routed.model, model_id),
         markers=_markers(request),
+        errors=watch.run.errors,
     )
     watch.run.spend(composed)
     if setup.steer and composed.content is not None:

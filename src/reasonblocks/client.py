@@ -140,14 +140,7 @@ class ReasonBlocks:
 
     def stats(self) -> dict[str, Any]:
         """What became of the telemetry so far."""
-        counters = self._stream.counters
-        return {
-            "enqueued": counters.enqueued,
-            "sent": counters.sent,
-            "retried": counters.retried,
-            "dropped": dict(counters.dropped),
-            "breaker_open": self._backend.breaker.is_open,
-        }
+        return {**self._stream.stats(), "breaker_open": self._backend.breaker.is_open}
 
     # -- closing ---------------------------------------------------------------------------------
 

@@ -25,9 +25,11 @@ class AmbiguousRun(ReasonBlocksError, ValueError):
 class Unavailable(ReasonBlocksError):
     """An answer that could not be had in time, or at all."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, *, retry_after: float | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
+        self.retry_after = retry_after
+        """Seconds that the server asked to wait, if it did."""
 
 
 class Rejected(Unavailable):

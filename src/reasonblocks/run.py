@@ -165,10 +165,18 @@ class Run:
             if monitored:
                 self._monitor_eval_history.append(prepared.evaluation)
 
+    @property
+    def decided(self) -> Prepared:
+        """What was decided for the call that comes: nothing, where deciding failed."""
+        prepared = self.prepared
+        if prepared is not None and prepared.step == self.step:
+            return prepared
+        return Prepared(step=self.step, state=self.state)
+
     def spend(self, composed: Composed) -> None:
         """Count the queued guidance as given; only the first composition of a step costs anything."""
-        prepared = self.prepared
-        if self._spent or prepared is None:
+        prepared = self.decided
+        if self._spent:
             return
         self._spent = True
         for queued in composed.given:
@@ -197,7 +205,7 @@ class Run:
     def record(self, message: AIMessage, composed: Composed | None, model_id: str, latency: float) -> None:
         """A model call returned: it is a step now."""
         self.complete_step(())
-        prepared = self.prepared or Prepared(step=self.step, state=self.state)
+        prepared = self.decided
         usage = usage_of(message)
         entry = self._entry(message, prepared, composed or Composed(None), usage)
         entry.model_id, entry.latency_ms = model_id, round(latency * 1000, 3)

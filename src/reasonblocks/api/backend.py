@@ -57,8 +57,8 @@ class Backend(Protocol):
     async def send(self, event: Event) -> None:
         """Deliver one event; raises `Unavailable` (try again) or `Rejected` (do not)."""
 
-    async def send_batch(self, events: Sequence[Event]) -> list[tuple[Event, str]]:
-        """Deliver events in order; what the backend refused comes back with its reason."""
+    async def send_batch(self, events: Sequence[bytes]) -> list[tuple[int, str]]:
+        """Deliver encoded events in order; what the backend refused comes back by its index, with the reason."""
 
     async def aclose(self) -> None:
         """Let go of what this backend holds on the current event loop."""

@@ -6,6 +6,7 @@ through the transport as it comes, 0.24 ms with what never changes about a reque
 """
 
 import asyncio
+import io
 import socket
 import ssl
 import urllib.request
@@ -30,6 +31,8 @@ MAX_CONNECTIONS = 100
 MAX_ANSWER = 8_000_000
 """Bytes of an answer that are read at all; more is not an answer of rb-api."""
 MAX_PREPARED = 4_096
+WHOLE_BODY = 2**20
+"""Bytes that are written at once; aiohttp wants to write more in pieces, so as not to hold up the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,7 @@ class Transport(AiohttpTransport):
                 request.method,
                 prepared.url,
                 headers=prepared.headers,
-                data=body,
+                data=body if body is None or len(body) <= WHOLE_BODY else io.BytesIO(body),
                 allow_redirects=False,
                 proxy=str(self.proxy.url) if self.proxy else None,
             ) as response:

@@ -3,9 +3,9 @@
 import random
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import anyio
@@ -21,6 +21,7 @@ from . import wire
 from .backend import Event, Query, Trajectory
 from .http import Answer, Endpoint, proxy_for, transports
 
+Result = TypeVar("Result")
 RETRIABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 SEND_SECONDS = 5.0
 """How long one delivery of events may take; they wait in the background, not in the agent."""
@@ -103,8 +104,11 @@ class RemoteBackend:
             body["model"] = query.model
         if query.failure_type:
             body["failure_type"] = query.failure_type
-        answer = await self._lookup("/traces/retrieve", wire.encode(body))
-        return wire.decode_traces(_accepted(answer).content, query.tier)
+        return await self._lookup(
+            "/traces/retrieve",
+            wire.encode(body),
+            lambda answer: wire.decode_traces(_accepted(answer).content, query.tier),
+        )
 
     async def evaluate(self, trajectory: Trajectory) -> MonitorEvaluation:
         """POST /monitors/evaluate: what is new where the server can continue a run, the whole trace otherwise."""
@@ -116,21 +120,22 @@ class RemoteBackend:
         if "incremental" in (self.capabilities or ()) and len(cursor.steps) <= wire.MAX_STEPS:
             return await self._continue(trajectory.run_id, cursor, question)
         question["steps"] = cursor.newest()
-        answer = await self._lookup("/monitors/evaluate", wire.encode(question))
-        return wire.decode_evaluation(_accepted(answer).content)
+        return await self._lookup(
+            "/monitors/evaluate",
+            wire.encode(question),
+            lambda answer: wire.decode_evaluation(_accepted(answer).content),
+        )
 
     async def _continue(self, run_id: str, cursor: Cursor, question: dict[str, Any]) -> MonitorEvaluation:
         total = len(cursor.encoded)
         for _ in range(3):
             offset = cursor.held
             question |= {"run_id": run_id, "offset": offset, "steps": cursor.encoded[offset:]}
-            answer = await self._lookup("/monitors/evaluate", wire.encode(question))
-            if answer.status != 409:
-                evaluation = wire.decode_evaluation(_accepted(answer).content)
+            answer = await self._lookup("/monitors/evaluate", wire.encode(question), _evaluation_or_conflict)
+            if isinstance(answer, MonitorEvaluation):
                 cursor.held = total
-                return evaluation
-            have = _held_by_server(answer)
-            cursor.held = have if have <= total and have != offset else 0
+                return answer
+            cursor.held = answer if answer <= total and answer != offset else 0
         raise Unavailable("the server and this run do not agree on the steps it holds")
 
     def _cursor(self, run_id: str) -> Cursor:
@@ -145,19 +150,19 @@ class RemoteBackend:
         """Drop the cursor of a run that is over."""
         self._cursors.pop(run_id, None)
 
-    async def _lookup(self, path: str, body: bytes) -> Answer:
-        """One operation in the eyes of the breaker: all its attempts, within the caller's deadline."""
+    async def _lookup(self, path: str, body: bytes, read: Callable[[Answer], Result]) -> Result:
+        """One operation in the eyes of the breaker: all its attempts within the caller's deadline, and `read`."""
         refusal = self.refusal()
         if refusal:
             raise Unavailable(refusal)
         deadline = anyio.current_effective_deadline()
         if deadline == float("inf"):
             with anyio.move_on_after(self._step_timeout):
-                return await self._lookup(path, body)
+                return await self._lookup(path, body, read)
             raise Unavailable(f"no answer within {self._step_timeout} s")
         self.breaker.begin()
         try:
-            answer = await self._attempts(path, body, deadline)
+            result = read(await self._attempts(path, body, deadline))
         except anyio.get_cancelled_exc_class():
             # Our own deadline is the server's fault; a cancelled agent is not.
             if anyio.current_time() >= deadline:
@@ -168,11 +173,8 @@ class RemoteBackend:
         except Exception:
             self.breaker.failed(time.monotonic())
             raise
-        if answer.status >= 400 and answer.status != 409:
-            self.breaker.failed(time.monotonic())
-        else:
-            self.breaker.succeeded()
-        return answer
+        self.breaker.succeeded()
+        return result
 
     async def _attempts(self, path: str, body: bytes, deadline: float) -> Answer:
         for attempt in range(self._retry.attempts):
@@ -218,23 +220,23 @@ class RemoteBackend:
         if kind != "run_start":
             del body["run_id"]
             path += f"/{quote(run_id, safe='')}/" + ("steps" if kind == "step" else "finish")
-        _accepted(await self._deliver(path, wire.encode(body)))
+        wire.check_receipt(_accepted(await self._deliver(path, wire.encode_event(body))).content)
 
-    async def send_batch(self, events: Sequence[Event]) -> list[tuple[Event, str]]:
-        """Deliver events by POST /monitor/events."""
-        answer = await self._deliver("/monitor/events", wire.encode({"events": events}))
+    async def send_batch(self, events: Sequence[bytes]) -> list[tuple[int, str]]:
+        """Deliver encoded events by POST /monitor/events."""
+        answer = await self._deliver("/monitor/events", wire.encode({"events": [msgspec.Raw(one) for one in events]}))
         if answer.status in (404, 405):
-            self.capabilities = (self.capabilities or frozenset()) - {"events"}
+            self.capabilities = frozenset()  # an old server has taken over: it would not know about offsets either
         content = _accepted(answer).content
         try:
             rejected = msgspec.json.decode(content, type=wire.EventsAnswer).rejected
         except msgspec.DecodeError as error:
             raise Unavailable(f"the server's answer to events is not understood: {error}") from None
-        refused: list[tuple[Event, str]] = []
+        refused: list[tuple[int, str]] = []
         for entry in rejected:
             index = entry.get("index")
             if isinstance(index, int) and 0 <= index < len(events):
-                refused.append((events[index], str(entry.get("detail", ""))))
+                refused.append((index, str(entry.get("detail", ""))))
         return refused
 
     async def _deliver(self, path: str, body: bytes) -> Answer:
@@ -254,7 +256,10 @@ class RemoteBackend:
         await transports.aclose(self)
 
 
-def _held_by_server(answer: Answer) -> int:
+def _evaluation_or_conflict(answer: Answer) -> MonitorEvaluation | int:
+    """The answer to an incremental evaluation: what the monitors say, or how many steps the server holds."""
+    if answer.status != 409:
+        return wire.decode_evaluation(_accepted(answer).content)
     try:
         return max(0, msgspec.json.decode(answer.content, type=wire.ConflictAnswer).have)
     except msgspec.DecodeError:
@@ -267,6 +272,6 @@ def _accepted(answer: Answer) -> Answer:
         return answer
     detail = mask(answer.content[:1000].decode("utf-8", "replace"))[:200]
     if answer.status in RETRIABLE:
-        raise Unavailable(f"the server answered {answer.status}: {detail}")
+        raise Unavailable(f"the server answered {answer.status}: {detail}", retry_after=answer.retry_after)
     hint = "; check the API key" if answer.status in (401, 403) else ""
     raise Rejected(answer.status, f"the server refused with {answer.status}: {detail}{hint}")

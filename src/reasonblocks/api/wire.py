@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ..errors import Unavailable
+from ..errors import Rejected, Unavailable
 from ..types import ETrace, MonitorEvaluation, StepRecord
 
 MAX_TEXT = 64_000
@@ -91,6 +91,7 @@ class WireStep(msgspec.Struct, omit_defaults=True):
 _evaluation = msgspec.json.Decoder(EvaluationAnswer)
 _retrieval = msgspec.json.Decoder(RetrieveAnswer)
 _trace = msgspec.json.Decoder(TraceAnswer)
+_receipt = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _encoder = msgspec.json.Encoder(enc_hook=str)
 
 
@@ -98,8 +99,18 @@ def encode(value: Any) -> bytes:
     """`value` as JSON, whatever a caller put in it: odd objects become text, broken text is mended."""
     try:
         return _encoder.encode(value)
-    except (UnicodeEncodeError, TypeError, ValueError, OverflowError, RecursionError):
+    except Exception:  # whatever the text of a caller's object raises
         return _encoder.encode(plain(value))
+
+
+def encode_event(event: dict[str, Any]) -> bytes:
+    """An event as JSON that the server's body cap lets through: without its metadata, if it has to be."""
+    encoded = encode(event)
+    if len(encoded) > MAX_BODY and event.get("metadata"):
+        encoded = encode(event | {"metadata": {"reasonblocks": f"left out: the event had {len(encoded)} bytes"}})
+    if len(encoded) > MAX_BODY:
+        raise Rejected(413, f"an event of {len(encoded)} bytes is more than the server takes ({MAX_BODY})")
+    return encoded
 
 
 def plain(value: Any, depth: int = 0) -> Any:
@@ -107,16 +118,24 @@ def plain(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode("utf-8")
     if value is None or isinstance(value, bool | int | float):
-        return value if not isinstance(value, int) or abs(value) < 2**63 else str(value)
+        return value if not isinstance(value, int) or abs(value) < 2**63 else _text(value)
     if depth > 50:
         return "..."
     if isinstance(value, msgspec.Struct):
         value = {name: getattr(value, name) for name in value.__struct_fields__}
     if isinstance(value, dict):
-        return {str(plain(str(key), depth + 1)): plain(item, depth + 1) for key, item in value.items()}
+        return {str(plain(_text(key), depth + 1)): plain(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(item, depth + 1) for item in value]
-    return plain(str(value), depth + 1)
+    return plain(_text(value), depth + 1)
+
+
+def _text(value: Any) -> str:
+    """The text of any object, or what kind of object it is that has none."""
+    try:
+        return str(value)
+    except Exception:
+        return f"<{type(value).__name__} without a text>"
 
 
 def cap(text: str | None, limit: int = MAX_TEXT) -> str | None:
@@ -154,6 +173,15 @@ def newest_within(steps: Sequence[msgspec.Raw], most: int = MAX_STEPS, room: int
         size -= len(memoryview(kept[first])) + 1
         first += 1
     return kept[first:]
+
+
+def check_receipt(content: bytes) -> None:
+    """Raise `Unavailable` if what came for an event is no answer of rb-api: then it may not have arrived."""
+    try:
+        if content:
+            _receipt.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Unavailable(f"the server's answer to an event is not understood: {error}") from None
 
 
 def decode_evaluation(content: bytes) -> MonitorEvaluation:

@@ -20,7 +20,7 @@ class Incidents:
     def note(self, where: str, error: BaseException) -> str:
         """Record one swallowed error and return the sentence that describes it."""
         sentence = f"{where}: {describe(error)}"
-        cause = f"{where}: {type(error).__name__}"
+        cause = f"{where}: {type(error).__name__} {getattr(error, 'status', '')}".rstrip()
         with self._lock:
             seen = self.counts.get(cause, 0)
             self.counts[cause] = seen + 1
@@ -38,7 +38,9 @@ incidents = Incidents()
 
 
 def describe(error: BaseException) -> str:
-    """An error in one line without secrets."""
+    """An error in one line without secrets; a group of one is the one."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
     text = mask(str(error)).strip().replace("\n", " ")
     name = type(error).__name__
     return f"{name}: {text[:300]}" if text else name

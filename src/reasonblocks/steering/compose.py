@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..format_routing import render_pattern
+from ..runtime.contain import contain
 from ..sanitize import neutralise
 from ..types import PendingInjection
 from .plan import Prepared, Queued
@@ -49,10 +50,16 @@ NO_MARKERS = Markers()
 
 
 def compose(
-    prepared: Prepared, system: SystemContent, *, model_id: str, cache: bool, markers: Markers = NO_MARKERS
+    prepared: Prepared,
+    system: SystemContent,
+    *,
+    model_id: str,
+    cache: bool,
+    markers: Markers = NO_MARKERS,
+    errors: list[str] | None = None,
 ) -> Composed:
     """Render the queued guidance for the final model and lay it behind the caller's own prompt."""
-    given, texts = _rendered(prepared, model_id)
+    given, texts = _rendered(prepared, model_id, errors)
     blocks = _base_blocks(system, cache=cache, markers=markers)
     if texts:
         guidance = {"type": "text", "text": f"{MARKER}\n" + "\n\n".join(texts)}
@@ -60,21 +67,28 @@ def compose(
     return Composed(blocks, tuple(type(queued.injection).__name__ for queued in given), texts, given)
 
 
-def _rendered(prepared: Prepared, model_id: str) -> tuple[tuple[Queued, ...], tuple[str, ...]]:
+def _rendered(
+    prepared: Prepared, model_id: str, errors: list[str] | None
+) -> tuple[tuple[Queued, ...], tuple[str, ...]]:
     given: list[Queued] = []
     texts: list[str] = []
     for queued in prepared.queued:
-        rendered = [text for text in (_render(pending, model_id) for pending in queued.pending) if text]
+        rendered = [text for text in (_render(pending, model_id, errors) for pending in queued.pending) if text]
         if rendered:
             given.append(queued)
             texts.append("\n\n".join(rendered))
     return tuple(given), tuple(texts)
 
 
-def _render(pending: PendingInjection, model_id: str) -> str:
-    if pending.text is not None:
-        return neutralise(pending.text)
-    return render_pattern(pending.tier or "", model_id, pending.fields or {})
+def _render(pending: PendingInjection, model_id: str, errors: list[str] | None) -> str:
+    """One text; one that cannot be rendered spoils no other."""
+    text = ""
+    with contain(f"rendering for {pending.source or 'an injection'}", errors):
+        if pending.text is not None:
+            text = neutralise(pending.text)
+        else:
+            text = render_pattern(pending.tier or "", model_id, pending.fields or {})
+    return text
 
 
 def _base_blocks(system: SystemContent, *, cache: bool, markers: Markers) -> list[str | dict[str, Any]] | None:

@@ -8,6 +8,7 @@ from ..api.backend import Event
 from ..runtime.contain import contain
 from ..types import StepLogEntry, StepRecord
 
+TEXTS = ("thought", "action", "action_input", "observation", "task", "outcome")
 Redact = Callable[[Event], Event | None]
 
 
@@ -56,7 +57,9 @@ def redacted(event: Event, redact: Redact | None) -> Event | None:
     if result is None:
         return None
     # What an event is and which run it belongs to is not text to redact: without it nothing can be delivered.
-    return {**result, **{name: event[name] for name in ("type", "run_id", "step_index") if name in event}}
+    kept: Event = {name: event[name] for name in ("type", "run_id", "step_index") if name in event}
+    texts = {name: str(result[name]) for name in TEXTS if result.get(name) is not None}
+    return {**result, **texts, **kept}
 
 
 def _checked(result: object) -> Event | None:

@@ -3,14 +3,16 @@
 import asyncio
 import concurrent.futures
 import contextlib
+import itertools
 import threading
 import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..api.backend import Backend, Event
-from ..api.wire import MAX_BODY, MAX_EVENTS
+from ..api.wire import MAX_BODY, MAX_EVENTS, encode_event
 from ..errors import Rejected, Unavailable
 from ..runtime.contain import incidents
 from ..runtime.mailbox import Mailbox
@@ -27,6 +29,8 @@ A delivery for every single event would have the two threads hand the interprete
 the time, and the agent would pay for it.
 """
 FIRST_RETRY, LONGEST_RETRY = 0.1, 2.0
+LONGEST_RETRY_AFTER = 60.0
+"""A server may ask for more patience than this, and be wrong."""
 DRAIN_SECONDS = 5.0
 
 
@@ -36,13 +40,14 @@ class Parcel:
 
     number: int
     event: Event
+    encoded: bytes | None = None
+    """For a batch; made once, for its size counts as well."""
 
 
 @dataclass(slots=True)
 class Counters:
     """What became of the events."""
 
-    enqueued: int = 0
     sent: int = 0
     retried: int = 0
     dropped: dict[str, int] = field(default_factory=dict)
@@ -59,12 +64,14 @@ class Pause:
         self._until = 0.0
         self._delay = FIRST_RETRY
 
-    def extend(self) -> None:
-        """An attempt failed; of those that failed together only the first one counts."""
+    def extend(self, at_least: float | None) -> None:
+        """An attempt failed; of those that failed together only the first one counts, and the longest that is asked."""
         now = time.monotonic()
         if now >= self._until:
             self._until = now + self._delay
             self._delay = min(self._delay * 2, LONGEST_RETRY)
+        if at_least:
+            self._until = max(self._until, now + min(at_least, LONGEST_RETRY_AFTER))
 
     def end(self) -> None:
         """An attempt succeeded."""
@@ -85,7 +92,7 @@ class TelemetryStream:
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
         self._mailbox: Mailbox[Parcel] = Mailbox(MAILBOX_LIMIT, _evict)
-        self._number = 0
+        self._numbers = itertools.count(1)  # `next` on it is atomic: posting takes no lock
         self._open: dict[int, None] = {}
         self._waiting: list[tuple[int, concurrent.futures.Future[None]]] = []
         self._lock = threading.RLock()
@@ -102,10 +109,8 @@ class TelemetryStream:
 
     def post(self, event: Event) -> None:
         """Take an event; never waits, may be called from a finaliser."""
-        self._number += 1
-        parcel = Parcel(self._number, event)
+        parcel = Parcel(next(self._numbers), event)
         self._open[parcel.number] = None
-        self.counters.enqueued += 1
         evicted = self._mailbox.post(parcel)
         if evicted is not None:
             self._settle(evicted, "mailbox full")
@@ -115,7 +120,7 @@ class TelemetryStream:
         """A future that is done when everything posted so far is delivered or given up."""
         future: concurrent.futures.Future[None] = concurrent.futures.Future()
         with self._lock:
-            self._waiting.append((self._number, future))
+            self._waiting.append((next(self._numbers), future))
             self._release()
         self._mailbox.wake()
         return future
@@ -163,19 +168,28 @@ class TelemetryStream:
         self._in_lanes = 0
         self._batch = []
 
+    def stats(self) -> dict[str, Any]:
+        """What became of the events so far."""
+        with self._lock:
+            counters = self.counters
+            dropped = dict(counters.dropped)
+            enqueued = counters.sent + sum(dropped.values()) + len(self._open)
+            return {"enqueued": enqueued, "sent": counters.sent, "retried": counters.retried, "dropped": dropped}
+
     def _settle(self, parcel: Parcel, lost: str | None = None) -> None:
-        if lost is None:
-            self.counters.sent += 1
-        else:
-            self.counters.drop(lost)
-        self._open.pop(parcel.number, None)
+        with self._lock:
+            if lost is None:
+                self.counters.sent += 1
+            else:
+                self.counters.drop(lost)
+            self._open.pop(parcel.number, None)
         if self._waiting:
             self._release()
 
     def _release(self) -> None:
         """Wake those who wait for what is now dealt with."""
         with self._lock:
-            oldest = next(iter(self._open), None)
+            oldest = self._oldest()
             still = []
             for number, future in self._waiting:
                 if oldest is None or oldest > number:
@@ -184,6 +198,13 @@ class TelemetryStream:
                 else:
                     still.append((number, future))
             self._waiting = still
+
+    def _oldest(self) -> int | None:
+        while True:
+            try:
+                return next(iter(self._open), None)
+            except RuntimeError:  # another thread posted in between
+                continue
 
     # -- on the runtime's loop --------------------------------------------------------------------
 
@@ -266,9 +287,11 @@ class TelemetryStream:
         size = MAX_EVENTS
         while self._batch:
             await self._pause.wait()
-            piece = _piece(self._batch, size)
+            piece = self._piece(size)
+            if not piece:
+                continue
             try:
-                refused = await self._backend.send_batch([parcel.event for parcel in piece])
+                refused = await self._backend.send_batch([parcel.encoded or b"" for parcel in piece])
             except Rejected as refusal:
                 if not self._backend.batches:
                     await self._one_by_one()
@@ -292,10 +315,30 @@ class TelemetryStream:
             await self._deliver(self._batch[0])
             del self._batch[0]
 
-    def _settle_batch(self, piece: Sequence[Parcel], refused: Sequence[tuple[Event, str]]) -> None:
-        reasons = {id(event): reason for event, reason in refused}
-        for parcel in piece:
-            reason = reasons.get(id(parcel.event))
+    def _piece(self, most: int) -> list[Parcel]:
+        """The head of the batch, within the number and the bytes that one request may carry."""
+        taken: list[Parcel] = []
+        room = MAX_BODY
+        while len(taken) < min(most, len(self._batch)):
+            parcel = self._batch[len(taken)]
+            try:
+                if parcel.encoded is None:
+                    parcel.encoded = encode_event(parcel.event)
+            except Rejected as refusal:
+                incidents.note("telemetry", refusal)
+                self._settle(parcel, f"refused with {refusal.status}")
+                del self._batch[len(taken)]
+                continue
+            room -= len(parcel.encoded) + 1
+            if room < 0 and taken:
+                break
+            taken.append(parcel)
+        return taken
+
+    def _settle_batch(self, piece: Sequence[Parcel], refused: Sequence[tuple[int, str]]) -> None:
+        reasons = dict(refused)
+        for index, parcel in enumerate(piece):
+            reason = reasons.get(index)
             if reason is not None:
                 incidents.note("telemetry", Rejected(422, f"the server refused an event: {reason}"))
             self._settle(parcel, None if reason is None else "refused in a batch")
@@ -303,7 +346,7 @@ class TelemetryStream:
     def _failed(self, unavailable: Unavailable) -> None:
         incidents.note("telemetry", unavailable)
         self.counters.retried += 1
-        self._pause.extend()
+        self._pause.extend(unavailable.retry_after)
 
     async def _discover(self) -> None:
         """Learn what the backend offers; the old protocol serves until then."""
@@ -323,28 +366,6 @@ class TelemetryStream:
 async def _next(event: asyncio.Event) -> None:
     event.clear()
     await event.wait()
-
-
-def _piece(batch: list[Parcel], most: int) -> list[Parcel]:
-    """The head of a batch, within the number and the bytes that one request may carry."""
-    taken: list[Parcel] = []
-    room = MAX_BODY
-    for parcel in batch[:most]:
-        room -= _rough_size(parcel.event)
-        if room < 0 and taken:
-            break
-        taken.append(parcel)
-    return taken
-
-
-def _rough_size(event: Event) -> int:
-    """An upper estimate of an event's bytes without encoding it twice."""
-    texts = (event.get(name) for name in ("thought", "action", "action_input", "observation"))
-    return (
-        2_000
-        + sum(2 * len(text) for text in texts if isinstance(text, str))
-        + 2 * sum(len(text) for text in event.get("intervention_texts") or () if isinstance(text, str))
-    )
 
 
 def _evict(parcels: deque[Parcel]) -> Parcel:
