@@ -140,7 +140,12 @@ def _markers(request: ModelRequest[Any]) -> Markers:
     """Cache markers that the caller has set outside the system message."""
     settings = request.model_settings
     whole = [settings["cache_control"]] if "cache_control" in settings else []
-    inside = [marker for message in request.messages for marker in _markers_inside(message.content)]
+    inside = [
+        marker
+        for message in request.messages
+        if type(message.content) is not str
+        for marker in _markers_inside(message.content)
+    ]
     return Markers(sum(1 for tool in request.tools if _is_marked(tool)), [*inside, *whole])
 
 
