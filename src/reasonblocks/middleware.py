@@ -55,7 +55,7 @@ class ReasonBlocksState(AgentState[Any]):
 
 
 def _with_known_signature(hook: Hook) -> Hook:
-    """Save LangSmith's wrapper from parsing the signature of a hook again on every call."""
+    """Save LangGraph from parsing a hook's signature for every agent, and LangSmith's wrapper on every call."""
     hook.__signature__ = inspect.signature(hook)  # type: ignore[attr-defined]
     return hook
 
@@ -163,6 +163,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
     # One line each, naming nothing global: LangGraph disassembles the functions of its nodes when an agent is
     # compiled, to find subgraphs, and takes a millisecond for a page of code.
 
+    @_with_known_signature
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """A run begins."""
         return self._start(state, runtime)
@@ -171,6 +172,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         """A run begins."""
         return self._start(state, runtime)
 
+    @_with_known_signature
     def before_model(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Decide about the next model call, asking the backend on the runtime's own loop."""
         return self._decide_sync(state)
@@ -179,6 +181,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         """Decide about the next model call."""
         return await self._decide(state)
 
+    @_with_known_signature
     def after_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """A run returned cleanly."""
         self._end(state)
