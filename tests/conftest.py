@@ -14,6 +14,7 @@ import hypothesis
 import pytest
 from blockbuster import BlockBuster, BlockingError, blockbuster_ctx
 
+from reasonblocks.runtime.supervisor import runtime
 from support.fixtures import capable_standin, standin  # noqa: F401  fixtures for every test
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is not a failure
@@ -104,6 +105,15 @@ def blocking_calls(blocking_calls_raise: BlockBuster) -> Iterator[list[str]]:
     yield RecordedBlockingError.seen
     if RecordedBlockingError.seen:
         pytest.fail("the event loop was blocked:\n\n" + "\n".join(RecordedBlockingError.seen), pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def no_actor_left() -> Iterator[None]:
+    """A test that failed leaves no stream behind that would disturb the next one."""
+    yield
+    for actor in list(runtime._tasks):
+        runtime.dismiss(actor)
+    runtime.release()
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from langchain.agents import create_agent
 
 from reasonblocks import ReasonBlocks
 from reasonblocks.runtime.contain import incidents
-from reasonblocks.runtime.supervisor import THREAD_NAME, runtime
+from reasonblocks.runtime.supervisor import THREAD_NAME
 from support.agents import ScriptedModel, call, complaining_tool, failing_tool, lookup, make_tool, say, script, thought
 from support.standin import Fault, Run, Standin, healthy, inject
 
@@ -31,15 +31,6 @@ Connect = Callable[..., ReasonBlocks]
 def no_incidents_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each test sees its own causes as new ones."""
     monkeypatch.setattr(incidents, "counts", {})
-
-
-@pytest.fixture(autouse=True)
-def no_actor_left() -> Iterator[None]:
-    """A test that failed leaves no stream behind that would disturb the next one."""
-    yield
-    for actor in list(runtime._tasks):
-        runtime.dismiss(actor)
-    runtime.release()
 
 
 @pytest.fixture(params=[OLD, NEW], ids=["old", "new"])

@@ -170,7 +170,13 @@ class Connector(aiohttp.TCPConnector):
     """
 
     async def _create_connection(self, *arguments: Any, **named: Any) -> ResponseHandler:
-        return await asyncio.create_task(super()._create_connection(*arguments, **named), context=Context())
+        making = asyncio.create_task(super()._create_connection(*arguments, **named), context=Context())
+        try:
+            return await making
+        except asyncio.CancelledError:
+            if making.done() and not making.cancelled() and making.exception() is None:
+                making.result().close()  # it was made at the moment in which nobody wanted it any more
+            raise
 
     def _release(self, *arguments: Any, **named: Any) -> None:
         Context().run(super()._release, *arguments, **named)
@@ -207,11 +213,13 @@ class Transports:
 
     def __init__(self) -> None:
         self._context: ssl.SSLContext | None = None
-        self.forget()
+        self._inherited: list[Pool] = []
+        self._by_loop: weakref.WeakKeyDictionary[Any, Pool] = weakref.WeakKeyDictionary()
 
     def forget(self) -> None:
-        """Start anew, as a forked child must: it may not use its parent's connections."""
-        self._by_loop: weakref.WeakKeyDictionary[Any, Pool] = weakref.WeakKeyDictionary()
+        """Start anew, as a forked child must: its parent's connections are not for use, nor to be closed."""
+        self._inherited = [*self._inherited, *self._by_loop.values()]
+        self._by_loop = weakref.WeakKeyDictionary()
 
     def warm(self, secure: bool) -> None:
         """Build the TLS context where it is still allowed to block: never on an event loop."""
