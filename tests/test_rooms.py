@@ -20,6 +20,7 @@ FLOORS = [
     {"run"},
     {"registry"},
     {"identity", "call"},
+    {"admission"},
     {"middleware"},
     {"client"},
     {"__init__"},

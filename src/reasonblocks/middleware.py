@@ -12,29 +12,24 @@ import inspect
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from contextvars import ContextVar
 from dataclasses import replace
 from types import TracebackType
-from typing import Annotated, Any, NotRequired, Self, TypeVar
+from typing import Any, Self, TypeVar
 
-from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse
-from langchain.agents.middleware.types import ExtendedModelResponse, PrivateStateAttr, ToolCallRequest
-from langchain_core.messages import AIMessage, ToolMessage
-from langgraph.channels.untracked_value import UntrackedValue
-from langgraph.config import get_config
+from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+from langchain.agents.middleware.types import ToolCallRequest
+from langchain_core.messages import ToolMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import Command, TracePolicy
 
-from . import identity
+from .admission import Admission, RunState, close_block, open_block
 from .call import Call, Response, Setup, composed_call, reply_in
-from .invocation import Invocation
 from .messages import Observation, observation_of
-from .registry import Book, RunHandle, Watch, current_run, registry
+from .registry import Book, Watch, current_run
 from .run import SUCCESS, Run
 from .runtime.contain import contain, describe
 from .runtime.drivers import drive, drive_sync, on_event_loop
-from .settings import disabled
 from .steering.gate import E1_COMPOSITE_THRESHOLD
 from .steering.plan import Prepared, prepare
 from .telemetry.stream import DRAIN_SECONDS
@@ -43,15 +38,6 @@ from .types import StepLogEntry
 logger = logging.getLogger("reasonblocks")
 
 Hook = TypeVar("Hook", bound=Callable[..., Any])
-HANDLE = "_reasonblocks_run"
-SNAPSHOT = "_reasonblocks_snapshot"
-
-
-class ReasonBlocksState(AgentState[Any]):
-    """What our hooks keep in the agent's state; neither key is ever part of its output."""
-
-    _reasonblocks_run: NotRequired[Annotated[Any, UntrackedValue, PrivateStateAttr]]
-    _reasonblocks_snapshot: NotRequired[Annotated[dict[str, Any], PrivateStateAttr]]
 
 
 def _with_known_signature(hook: Hook) -> Hook:
@@ -64,21 +50,10 @@ def _nothing(payload: Any) -> dict[str, Any]:
     return {}
 
 
-class Block:
-    """A `with middleware:` and the runs that began inside it."""
-
-    def __init__(self, outer: "Block | None") -> None:
-        self.outer = outer
-        self.watches: list[Watch] = []
-
-
-_block: ContextVar[Block | None] = ContextVar("reasonblocks_block", default=None)
-
-
 class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
     """Watches and steers any number of concurrent and successive runs of an agent."""
 
-    state_schema = ReasonBlocksState
+    state_schema = RunState
     trace_policy = TracePolicy(process_inputs=_nothing, process_outputs=_nothing)
     """Where LangSmith traces, our spans carry no second copy of the conversation."""
 
@@ -86,7 +61,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         super().__init__()
         self._setup = setup
         self._book = Book()
-        self._unused_run_ids = [setup.first_run_id] if setup.first_run_id else []
+        self._admission = Admission(setup, self._book)
         self._warned_about_loop = False
         self._e1_gate_composite_threshold = E1_COMPOSITE_THRESHOLD
 
@@ -128,7 +103,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
             await self._setup.stream.aflush(DRAIN_SECONDS)
 
     def __enter__(self) -> Self:
-        _block.set(Block(_block.get()))
+        open_block()
         return self
 
     def __exit__(
@@ -148,10 +123,8 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _leave(self, error: BaseException | None) -> None:
         """End a `with`: an exception that leaves it is the outcome of the runs that began in it."""
-        block = _block.get()
+        block = close_block()
         watches = block.watches if block is not None else list(self._book.open.values())
-        if block is not None:
-            _block.set(block.outer)
         if error is None:
             return
         with contain("leaving the context"):
@@ -195,32 +168,29 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
     def _start(self, state: Mapping[str, Any], runtime: Runtime[Any]) -> dict[str, Any] | None:
         update: dict[str, Any] | None = None
         with contain("before_agent"):
-            config = get_config()
-            if disabled() or identity.opted_out(config):
-                return {HANDLE: RunHandle(None)}
-            update = self._carry(self._begin(config, runtime), state)
+            update = self._admission.begin(state, runtime)
         return update
 
     def _end(self, state: Mapping[str, Any]) -> None:
         with contain("after_agent"):
-            watch = self._find(state)
+            watch = self._admission.find(state)
             if watch is not None:
                 watch.touch()
                 watch.end(SUCCESS, state["messages"])
 
     def _decide_sync(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
-        watch = self._find(state)
+        watch = self._admission.find(state)
         if watch is None:
             return None
         self._prepare_sync(watch, state)
-        return self._carry(watch, state)
+        return self._admission.carry(watch, state)
 
     async def _decide(self, state: Mapping[str, Any]) -> dict[str, Any] | None:
-        watch = self._find(state)
+        watch = self._admission.find(state)
         if watch is None:
             return None
         await self._prepare(watch, state)
-        return self._carry(watch, state)
+        return self._admission.carry(watch, state)
 
     async def _prepare(self, watch: Watch, state: Mapping[str, Any]) -> None:
         began = time.perf_counter()
@@ -278,7 +248,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> Response:
         """Call the model with what was decided, and record what it said."""
-        watch = self._find(request.state)
+        watch = self._admission.find(request.state)
         if watch is None:
             return handler(request)
         if watch.run.prepared is None:
@@ -293,7 +263,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         finally:
             current_run.reset(token)
         self._record(watch, call, response)
-        return response if HANDLE in request.state else self._carried(watch, request, response)
+        return self._admission.carried(watch, request.state, response)
 
     @_with_known_signature
     def awrap_model_call(
@@ -309,7 +279,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         request: ModelRequest[Any],
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> Response:
-        watch = self._find(request.state)
+        watch = self._admission.find(request.state)
         if watch is None:
             return await handler(request)
         if watch.run.prepared is None:
@@ -324,7 +294,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         finally:
             current_run.reset(token)
         self._record(watch, call, response)
-        return response if HANDLE in request.state else self._carried(watch, request, response)
+        return self._admission.carried(watch, request.state, response)
 
     def _compose(self, watch: Watch, request: ModelRequest[Any]) -> Call:
         """The request as the model gets it; as it came, if anything goes wrong here."""
@@ -397,7 +367,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         return result
 
     def _find_for_tool(self, request: ToolCallRequest) -> Watch | None:
-        watch = self._find(request.state) if isinstance(request.state, Mapping) else None
+        watch = self._admission.find(request.state) if isinstance(request.state, Mapping) else None
         if watch is not None:
             with contain("wrap_tool_call", watch.run.errors):
                 watch.touch()
@@ -414,94 +384,3 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
             if not isinstance(error, GraphBubbleUp):
                 watch.run.observe(request.tool_call["id"], Observation(describe(error), is_error=True))
                 watch.raised(error)
-
-    # -- finding the run -------------------------------------------------------------------------
-
-    def _find(self, state: Mapping[str, Any]) -> Watch | None:
-        """The run of a hook: the one its state carries, else the one its checkpoint names."""
-        handle = state.get(HANDLE)
-        if isinstance(handle, RunHandle):
-            return handle.watch
-        watch: Watch | None = None
-        with contain("finding the run"):
-            watch = self._adopt(state)
-        return watch
-
-    def _adopt(self, state: Mapping[str, Any]) -> Watch | None:
-        """A run that this invocation of the graph did not begin: resumed, or travelled back to."""
-        config = get_config()
-        if disabled() or identity.opted_out(config):
-            return None
-        invocation = Invocation(config)
-        joined = registry.joined.get(invocation.loop) if invocation.loop is not None else None
-        if joined is not None:
-            return joined
-        saved = state.get(SNAPSHOT)
-        if not saved:
-            return self._begin(config, None)
-        known = registry.find(saved["run_id"]) if not invocation.travelled else None
-        if known is None:
-            return self._restore(saved, state, invocation)
-        known.move_to(self._book)
-        known.join(invocation)
-        return known
-
-    def _begin(self, config: Mapping[str, Any], runtime: Runtime[Any] | None) -> Watch:
-        """A new run, reported as such."""
-        given = self._unused_run_ids.pop() if self._unused_run_ids else None
-        info = getattr(runtime, "execution_info", None)
-        who = identity.identify(given, config, getattr(info, "run_id", None))
-        watch = self._open(
-            Run(
-                who.run_id,
-                self._setup.outlets,
-                self._setup.facts,
-                parent_id=who.parent_id,
-                relation=who.relation,
-                named=who.named,
-            ),
-            Invocation(config),
-        )
-        watch.run.begin()
-        return watch
-
-    def _restore(self, saved: Mapping[str, Any], state: Mapping[str, Any], invocation: Invocation) -> Watch:
-        """The run that a checkpoint names; from a checkpoint of the past it is a new run, linked to the old one."""
-        setup, travelled = self._setup, invocation.travelled
-        if travelled:
-            who = identity.Identity(identity.new_run_id(), parent_id=saved["run_id"], relation="time_travel")
-        else:
-            who = identity.Identity(saved["run_id"], parent_id=saved.get("parent_id"), relation=saved.get("relation"))
-        run = Run(who.run_id, setup.outlets, setup.facts, parent_id=who.parent_id, relation=who.relation)
-        if travelled:
-            run.begin()
-        identity.restore(run, saved, state["messages"], setup.policy.all_injections, travelled=travelled)
-        return self._open(run, invocation)
-
-    def _open(self, run: Run, invocation: Invocation) -> Watch:
-        watch = Watch(run, self._book, resumable=invocation.resumable)
-        self._book.opened(watch)
-        watch.join(invocation)
-        block = _block.get()
-        if block is not None:
-            block.watches.append(watch)
-        return watch
-
-    def _carried(self, watch: Watch, request: ModelRequest[Any], response: Response) -> Response:
-        """The response with what the state has to hold: after a time travel no hook before this one could say it."""
-        update = self._carry(watch, request.state)
-        if update is None or isinstance(response, ExtendedModelResponse):
-            return response
-        if isinstance(response, AIMessage):
-            response = ModelResponse(result=[response])
-        return ExtendedModelResponse(response, Command(update=update))
-
-    def _carry(self, watch: Watch, state: Mapping[str, Any]) -> dict[str, Any] | None:
-        """What the state has to hold for the hooks to come: the run, and a snapshot where there are checkpoints."""
-        update: dict[str, Any] = {}
-        with contain("keeping the run in the state", watch.run.errors):
-            if HANDLE not in state:
-                update[HANDLE] = watch.handle()
-            if watch.resumable:
-                update[SNAPSHOT] = identity.snapshot(watch.run, state["messages"], self._setup.policy.all_injections)
-        return update or None
