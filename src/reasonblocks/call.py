@@ -1,6 +1,5 @@
 """One request to the model: routed, with its system message composed, and what came back of it."""
 
-import copy
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -97,13 +96,12 @@ class GuidedRequest(ModelRequest[Any]):
         return changed
 
 
-def _with(request: ModelRequest[Any], kind: type[ModelRequest[Any]] | None = None, **changes: Any) -> ModelRequest[Any]:
+def _with(
+    request: ModelRequest[Any], kind: type[ModelRequest[Any]] | None = None, **changes: Any
+) -> ModelRequest[Any]:
     """A changed copy. `request.override()` does the same through nine warnings it has to silence, process-wide."""
-    changed = copy.copy(request)
-    if kind is not None:
-        object.__setattr__(changed, "__class__", kind)
-    for name, value in changes.items():
-        object.__setattr__(changed, name, value)
+    changed: ModelRequest[Any] = object.__new__(kind or type(request))
+    changed.__dict__.update(request.__dict__, **changes)
     return changed
 
 
