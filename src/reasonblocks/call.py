@@ -96,9 +96,7 @@ class GuidedRequest(ModelRequest[Any]):
         return changed
 
 
-def _with(
-    request: ModelRequest[Any], kind: type[ModelRequest[Any]] | None = None, **changes: Any
-) -> ModelRequest[Any]:
+def _with(request: ModelRequest[Any], kind: type[ModelRequest[Any]] | None = None, **changes: Any) -> ModelRequest[Any]:
     """A changed copy. `request.override()` does the same through nine warnings it has to silence, process-wide."""
     changed: ModelRequest[Any] = object.__new__(kind or type(request))
     changed.__dict__.update(request.__dict__, **changes)
