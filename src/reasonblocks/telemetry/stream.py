@@ -32,6 +32,8 @@ FIRST_RETRY, LONGEST_RETRY = 0.1, 2.0
 LONGEST_RETRY_AFTER = 60.0
 """A server may ask for more patience than this, and be wrong."""
 DRAIN_SECONDS = 5.0
+PROBE_SECONDS = 0.5
+"""How much of that a server gets that took nothing the last time."""
 
 
 @dataclass(slots=True)
@@ -62,6 +64,7 @@ class Pause:
 
     def __init__(self) -> None:
         self._until = 0.0
+        self._asked_until = 0.0
         self._delay = FIRST_RETRY
 
     def extend(self, at_least: float | None) -> None:
@@ -71,17 +74,22 @@ class Pause:
             self._until = now + self._delay
             self._delay = min(self._delay * 2, LONGEST_RETRY)
         if at_least:
-            self._until = max(self._until, now + min(at_least, LONGEST_RETRY_AFTER))
+            self._asked_until = max(self._asked_until, now + min(at_least, LONGEST_RETRY_AFTER))
 
     def end(self) -> None:
         """An attempt succeeded."""
+        self._until = self._asked_until = 0.0
+        self._delay = FIRST_RETRY
+
+    def shorten(self) -> None:
+        """Somebody waits for the next attempt; what the server asked for still counts."""
         self._until = 0.0
         self._delay = FIRST_RETRY
 
     async def wait(self) -> None:
         """Rest, if it is time to."""
-        while (remaining := self._until - time.monotonic()) > 0:  # noqa: ASYNC110  it may have been extended
-            await asyncio.sleep(remaining)
+        while (remaining := max(self._until, self._asked_until) - time.monotonic()) > 0:  # noqa: ASYNC110  it may change
+            await asyncio.sleep(min(remaining, FIRST_RETRY))
 
 
 class TelemetryStream:
@@ -122,28 +130,48 @@ class TelemetryStream:
         with self._lock:
             self._waiting.append((next(self._numbers), future))
             self._release()
-        self._mailbox.wake()
+        if not future.done():
+            self._pause.shorten()
+            runtime.host(self)  # an earlier close may have dismissed it, with events left
+            self._mailbox.wake()
         return future
 
     def flush(self, seconds: float = DRAIN_SECONDS) -> bool:
         """Block until everything posted so far is dealt with; whether it was in time."""
-        if self._gave_up_at == self.counters.sent:
-            seconds = min(seconds, 0.2)  # nothing has arrived since the last time this was in vain
-        try:
-            self.drained().result(seconds)
-        except concurrent.futures.TimeoutError:
-            self._gave_up_at = self.counters.sent
-            return False
-        return True
+        future = self.drained()
+        for patience in self._patience(seconds):
+            with contextlib.suppress(concurrent.futures.TimeoutError):
+                future.result(patience)
+                return True
+            if self._in_vain():
+                break
+        return self._give_up(future)
 
     async def aflush(self, seconds: float = DRAIN_SECONDS) -> bool:
         """As `flush`, without blocking the event loop."""
-        try:
-            await asyncio.wait_for(asyncio.wrap_future(self.drained()), seconds)
-        except TimeoutError:
-            self._gave_up_at = self.counters.sent
-            return False
-        return True
+        future = self.drained()
+        waiting = asyncio.wrap_future(future)
+        for patience in self._patience(seconds):
+            if (await asyncio.wait((waiting,), timeout=patience))[0]:
+                return True
+            if self._in_vain():
+                break
+        waiting.cancel()
+        return self._give_up(future)
+
+    def _patience(self, seconds: float) -> tuple[float, ...]:
+        """How long to wait, and look whether it is worth while; a server that was away before gets a moment."""
+        return (min(seconds, PROBE_SECONDS), seconds - PROBE_SECONDS) if self._in_vain() else (seconds,)
+
+    def _in_vain(self) -> bool:
+        """Whether nothing has arrived since a flush was given up."""
+        return self._gave_up_at == self.counters.sent
+
+    def _give_up(self, future: concurrent.futures.Future[None]) -> bool:
+        with self._lock:
+            self._waiting = [waiting for waiting in self._waiting if waiting[1] is not future]
+        self._gave_up_at = self.counters.sent
+        return False
 
     def close(self) -> None:
         """Leave the runtime; the next event brings the stream back."""
