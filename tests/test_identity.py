@@ -19,14 +19,14 @@ from typing import Any
 import anyio
 import pytest
 from langchain.agents import create_agent
-from langchain.agents.middleware import AgentMiddleware, HumanInTheLoopMiddleware
+from langchain.agents.middleware import HumanInTheLoopMiddleware
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 
 from reasonblocks import ReasonBlocks
 from reasonblocks.errors import AmbiguousRun
-from support.agents import ScriptedModel, call, lookup, make_tool, say, script, thought
+from support.agents import Passing, ScriptedModel, call, lookup, make_tool, say, script, thought
 from support.standin import Run, Standin, inject
 
 QUESTION: Any = {"messages": [("user", "What is it?")]}
@@ -554,22 +554,6 @@ def test_c9b_an_edited_call_is_the_same_step(blocks: ReasonBlocks, standin: Stan
     run = standin.runs["r"]
     assert run.timeline == ["run_start", "step 0", "step 1", "run_finish success"]
     assert "record better: value=42" in run.steps[0]["observation"]
-
-
-class Passing(AgentMiddleware[Any, Any, Any]):
-    """Another middleware, with a node of its own before each model call."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self._name = name
-
-    @property
-    def name(self) -> str:
-        """Tells its node from those of its likes."""
-        return self._name
-
-    def before_model(self, state: Any, runtime: Any) -> None:
-        """Do nothing."""
 
 
 def test_c9b_an_interrupt_near_the_recursion_limit_is_a_pause(blocks: ReasonBlocks, standin: Standin) -> None:

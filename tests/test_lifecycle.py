@@ -22,6 +22,7 @@ from pydantic import PrivateAttr
 from reasonblocks import ReasonBlocks
 from support.agents import (
     MARKER,
+    Passing,
     ScriptedModel,
     call,
     failing_tool,
@@ -181,6 +182,7 @@ def test_c2_run_start_is_sent_before_the_first_model_call(blocks: ReasonBlocks, 
         return say("done")
 
     create_agent(ScriptedModel([reply]), [], middleware=[middleware]).invoke(QUESTION)
+    assert standin.runs["r"].starts == 1
 
 
 # -- C3: the first call ----------------------------------------------------------------------------
@@ -445,22 +447,6 @@ async def test_c6_recursion_limit(blocks: ReasonBlocks, standin: Standin) -> Non
         assert kept.value is not None
 
     await side_by_side(end, ["invoke", "ainvoke"], [5, 6, 7], [False, True])
-
-
-class Passing(AgentMiddleware[Any, Any, Any]):
-    """Another middleware, with a node of its own before each model call."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__()
-        self._name = name
-
-    @property
-    def name(self) -> str:
-        """Tells its node from those of its likes."""
-        return self._name
-
-    def before_model(self, state: Any, runtime: Any) -> None:
-        """Do nothing."""
 
 
 @pytest.mark.usefixtures("impatient")

@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any, Literal
 
 import anyio
+from langchain.agents.middleware import AgentMiddleware
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.language_models.chat_models import BaseChatModel
@@ -405,3 +406,19 @@ complaining_tool = StructuredTool.from_function(
     func=_complain, name="complaining_tool", description="The tool complaining_tool.", handle_tool_error=True
 )
 """Answers with an error message, and the agent's run goes on."""
+
+
+class Passing(AgentMiddleware[Any, Any, Any]):
+    """Another middleware, with a node of its own before each model call."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """Tells its node from those of its likes."""
+        return self._name
+
+    def before_model(self, state: Any, runtime: Any) -> None:
+        """Do nothing."""
