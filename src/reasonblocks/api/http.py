@@ -2,8 +2,7 @@
 
 Requests are httpx's, carried by httpx-aiohttp's transport. rb-api needs no redirects, cookies, auth flows or
 streamed bodies, so the transport has a short way that leaves them out: aiohttp's pool gives the connection, its
-parser reads the answer, and what never changes about a request is made once. CPU per request, on loopback: 0.73 ms
-through `httpx.AsyncClient`, 0.21 ms through aiohttp's session, 0.11 ms the short way.
+parser reads the answer, and what never changes about a request is made once.
 """
 
 import asyncio
