@@ -17,6 +17,8 @@ from langchain.agents.middleware import AgentMiddleware, ModelRetryMiddleware, T
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command
 from pydantic import PrivateAttr
 
 from reasonblocks import ReasonBlocks
@@ -597,6 +599,24 @@ async def test_c6_error_of_another_middleware(blocks: ReasonBlocks, standin: Sta
         assert len(exceptions) == (kept == "kept")
 
     await side_by_side(end, ["dropped", "kept"])
+
+
+def test_c6_a_hand_over_to_another_agent_is_a_success(blocks: ReasonBlocks, standin: Standin) -> None:
+    """An agent whose tool goes on in the parent graph has done its part, although `after_agent` is not called."""
+
+    def hand_over() -> Command[Any]:
+        return Command(graph=Command.PARENT, goto="other", update={"messages": [AIMessage("handed over")]})
+
+    model = ScriptedModel([say("Not mine.", call("hand_over"))])
+    agent = create_agent(model, [make_tool("hand_over", hand_over)], middleware=[blocks.middleware(run_id="r")])
+    graph = StateGraph(MessagesState)
+    graph.add_node("agent", agent)
+    graph.add_node("other", lambda state: {"messages": [AIMessage("done")]})
+    graph.add_edge(START, "agent")
+    answer = graph.compile().invoke(QUESTION)
+    blocks.close()
+    assert answer["messages"][-1].text == "done"
+    assert standin.runs["r"].timeline == ["run_start", "step 0", "run_finish success"]
 
 
 def watched_question(blocks: ReasonBlocks) -> tuple[Any, Any, weakref.ref[HumanMessage]]:

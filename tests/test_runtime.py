@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 from langchain.agents import create_agent
 
@@ -282,18 +283,27 @@ async def test_c6_without_the_graphs_word_success_is_success(rb: ReasonBlocks, s
     assert standin.runs["r"].timeline == timeline(3)
 
 
+@pytest.mark.parametrize(
+    "part", ["connector.BaseConnector.connect", "client_proto.ResponseHandler.set_response_params"]
+)
 async def test_an_aiohttp_without_the_short_way_is_used_the_long_way(
-    rb: ReasonBlocks, standin: Standin, monkeypatch: pytest.MonkeyPatch
+    rb: ReasonBlocks, standin: Standin, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
-    """If aiohttp's inner parts have changed, requests go through its session, and the cause is counted once."""
+    """If an inner part of aiohttp has changed, requests go through its session; the cause is counted, nothing leaks."""
+    module, name, method = part.split(".")
+    kind = getattr(getattr(aiohttp, module), name)
+    known = getattr(kind, method)
 
-    async def changed(self: Any, *arguments: Any) -> Any:
-        raise TypeError("connect() takes other arguments now")
+    def changed(*arguments: Any, **named: Any) -> Any:
+        if Transport.short:
+            raise TypeError(f"{method}() takes other arguments now")
+        return known(*arguments, **named)
 
     monkeypatch.setattr(Transport, "short", True)
-    monkeypatch.setattr(Transport, "_connection", changed)
+    monkeypatch.setattr(kind, method, changed)
     await agent_of(rb, "r").ainvoke(QUESTION)
     await rb.aclose()
     assert standin.runs["r"].timeline == timeline(3)
     assert standin.runs["r"].steps[0]["injection_sources"] == ["E3Injection"]
     assert list(incidents.counts) == ["the short way through aiohttp: TypeError"]
+    await standin.await_for(lambda: standin.open_connections == 0)

@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, SystemMessage
 
 from .registry import Watch
 from .run import Outlets
+from .runtime.contain import contain
 from .runtime.deadline import StepBudget
 from .settings import CacheControl
 from .steering.compose import Composed, Markers, compose, with_guidance_uncached
@@ -88,11 +89,11 @@ class GuidedRequest(ModelRequest[Any]):
     def override(self, **overrides: Any) -> ModelRequest[Any]:
         """A changed copy."""
         changed: ModelRequest[Any] = super().override(**overrides)
-        message = changed.system_message
-        if "system_message" in overrides and message is not None:
-            blocks = with_guidance_uncached(message.content)
-            if blocks is not None:
-                return _with(changed, system_message=message.model_copy(update={"content": blocks}))
+        with contain("keeping the guidance uncached"):
+            message = changed.system_message
+            blocks = with_guidance_uncached(message.content) if message is not None else None
+            if message is not None and blocks is not None:
+                changed = _with(changed, system_message=message.model_copy(update={"content": blocks}))
         return changed
 
 

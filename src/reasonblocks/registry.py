@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from typing import Any, Self
 
 from langchain_core.messages import SystemMessage
-from langgraph.errors import GraphBubbleUp, GraphDrained, GraphInterrupt
+from langgraph.errors import GraphDrained, GraphInterrupt, ParentCommand
 
 from .errors import AmbiguousRun
 from .invocation import Invocation
@@ -60,7 +60,7 @@ class Watch:
                 return
             if isinstance(error, GraphInterrupt | GraphDrained) and self.resumable:
                 registry.pause(self)
-            elif error is None or (isinstance(error, GraphBubbleUp) and not isinstance(error, GraphInterrupt)):
+            elif error is None or isinstance(error, ParentCommand):
                 self.end(SUCCESS)  # also where the agent hands over to another one of its parent graph
             else:
                 self.end(f"failure: {type(error).__name__}")

@@ -128,16 +128,23 @@ class Transport(AiohttpTransport):
             return await _read(response.status, response.headers, response.content)
 
     async def _exchange_shortly(self, session: aiohttp.ClientSession, prepared: Prepared, body: bytes) -> Answer:
+        connection: Connection | None = None
         try:
             connection = await self._connection(session, prepared)
             handler = connection.protocol
-            assert handler is not None
-            assert handler.transport is not None
+            if handler is None or handler.transport is None:
+                raise aiohttp.ServerDisconnectedError()
             handler.set_response_params(read_until_eof=True, auto_decompress=False, read_bufsize=MAX_ANSWER)
         except (AttributeError, TypeError) as error:
+            if connection is not None:
+                connection.close()
             incidents.note("the short way through aiohttp", error)
             type(self).short = False
             return await self._exchange(session, prepared, body)
+        except aiohttp.ServerDisconnectedError:
+            if connection is not None:
+                connection.close()
+            raise
         try:
             handler.transport.write(b"%b%d\r\n\r\n%b" % (prepared.head, len(body), body))
             message, payload = await handler.read()
