@@ -10,9 +10,10 @@ import reasonblocks
 SOURCE = Path(reasonblocks.__file__).parent
 
 FLOORS = [
-    {"_version", "errors", "secret", "types"},
+    {"_version", "errors", "limits", "secret", "types"},
     {"fsm", "sanitize", "settings"},
     {"format_routing", "runtime"},
+    {"engine"},
     {"api"},
     {"injections"},
     {"steering"},
@@ -23,7 +24,9 @@ FLOORS = [
     {"admission"},
     {"middleware"},
     {"client"},
-    {"__init__"},
+    {"server"},
+    {"cli"},
+    {"__init__", "__main__"},
 ]
 """From the cellar up; a room may import from the floors below it and from itself."""
 

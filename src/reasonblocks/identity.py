@@ -8,9 +8,9 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
-from .api.wire import MAX_RUN_ID, RUN_ID_PATTERN
 from .errors import SettingsError
 from .injections.base import BaseInjection
+from .limits import MAX_RUN_ID, RUN_ID_PATTERN
 from .messages import last_reply
 from .registry import current_run, registry
 from .run import Run

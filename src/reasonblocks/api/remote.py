@@ -14,6 +14,7 @@ import msgspec
 
 from .._version import __version__
 from ..errors import Rejected, Unavailable
+from ..limits import MAX_STEPS
 from ..runtime.breaker import Breaker
 from ..secret import Secret, mask
 from ..types import ETrace, MonitorEvaluation, StepRecord
@@ -64,7 +65,7 @@ class Cursor:
 
     def newest(self) -> Sequence[msgspec.Raw]:
         """The steps that fit in one request: all, as long as they do."""
-        if len(self.encoded) <= wire.MAX_STEPS and self.size <= wire.MAX_BODY:
+        if len(self.encoded) <= MAX_STEPS and self.size <= wire.BODY_ROOM:
             return self.encoded
         return wire.newest_within(self.encoded)
 
@@ -117,7 +118,7 @@ class RemoteBackend:
         question: dict[str, Any] = {"model": trajectory.model, "task_profile": trajectory.task_profile}
         if trajectory.weights:
             question["weights"] = dict(trajectory.weights)
-        if "incremental" in (self.capabilities or ()) and len(cursor.steps) <= wire.MAX_STEPS:
+        if "incremental" in (self.capabilities or ()) and len(cursor.steps) <= MAX_STEPS:
             return await self._continue(trajectory.run_id, cursor, question)
         question["steps"] = cursor.newest()
         return await self._lookup(

@@ -10,18 +10,11 @@ from typing import Any
 import msgspec
 
 from ..errors import Rejected, Unavailable
+from ..limits import MAX_BODY, MAX_STEPS, MAX_TEXT
 from ..types import ETrace, MonitorEvaluation, StepRecord
 
-MAX_TEXT = 64_000
-MAX_TASK = 4_000
-MAX_OUTCOME = 64
-MAX_RUN_ID = 256
-MAX_STEP_INDEX = 10_000
-MAX_STEPS = 2_000
-MAX_EVENTS = 500
-MAX_BODY = 4_500_000
-"""Bytes we put in one body: the server's cap is 5 MB, the rest is room for the frame around the steps."""
-RUN_ID_PATTERN = r"^[A-Za-z0-9_\-./:@]+$"
+BODY_ROOM = MAX_BODY - 500_000
+"""Bytes we put in one body; the rest of the server's cap is room for the frame around the steps."""
 
 
 class EvaluationAnswer(msgspec.Struct):
@@ -106,10 +99,10 @@ def encode(value: Any) -> bytes:
 def encode_event(event: dict[str, Any]) -> bytes:
     """An event as JSON that the server's body cap lets through: without its metadata, if it has to be."""
     encoded = encode(event)
-    if len(encoded) > MAX_BODY and event.get("metadata"):
+    if len(encoded) > BODY_ROOM and event.get("metadata"):
         encoded = encode(event | {"metadata": {"reasonblocks": f"left out: the event had {len(encoded)} bytes"}})
-    if len(encoded) > MAX_BODY:
-        raise Rejected(413, f"an event of {len(encoded)} bytes is more than the server takes ({MAX_BODY})")
+    if len(encoded) > BODY_ROOM:
+        raise Rejected(413, f"an event of {len(encoded)} bytes is more than the server takes ({BODY_ROOM})")
     return encoded
 
 
@@ -164,7 +157,7 @@ def encode_step(step: StepRecord) -> msgspec.Raw:
     )
 
 
-def newest_within(steps: Sequence[msgspec.Raw], most: int = MAX_STEPS, room: int = MAX_BODY) -> Sequence[msgspec.Raw]:
+def newest_within(steps: Sequence[msgspec.Raw], most: int = MAX_STEPS, room: int = BODY_ROOM) -> Sequence[msgspec.Raw]:
     """The newest steps that fit in one request."""
     kept = steps[-most:]
     size = sum(len(memoryview(step)) + 1 for step in kept)

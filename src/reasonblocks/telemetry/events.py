@@ -5,6 +5,7 @@ from typing import Any
 
 from ..api import wire
 from ..api.backend import Event
+from ..limits import MAX_OUTCOME, MAX_TASK
 from ..runtime.contain import contain
 from ..types import StepLogEntry, StepRecord
 
@@ -14,7 +15,7 @@ Redact = Callable[[Event], Event | None]
 
 def run_start(facts: dict[str, Any]) -> Event:
     """`run_start` from the facts a run began with."""
-    return {**facts, "type": "run_start", "task": wire.cap(str(facts.get("task", "")), wire.MAX_TASK)}
+    return {**facts, "type": "run_start", "task": wire.cap(str(facts.get("task", "")), MAX_TASK)}
 
 
 def step(run_id: str, record: StepRecord, entry: StepLogEntry, details: dict[str, Any]) -> Event:
@@ -44,7 +45,7 @@ def step(run_id: str, record: StepRecord, entry: StepLogEntry, details: dict[str
 
 def run_finish(run_id: str, outcome: str) -> Event:
     """`run_finish` with its outcome."""
-    return {"type": "run_finish", "run_id": run_id, "outcome": outcome[: wire.MAX_OUTCOME]}
+    return {"type": "run_finish", "run_id": run_id, "outcome": outcome[: MAX_OUTCOME]}
 
 
 def redacted(event: Event, redact: Redact | None) -> Event | None:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..api.backend import Backend, Event
-from ..api.wire import MAX_BODY, MAX_EVENTS, encode_event
+from ..api.wire import BODY_ROOM, encode_event
 from ..errors import Rejected, Unavailable
+from ..limits import MAX_EVENTS
 from ..runtime.contain import incidents
 from ..runtime.mailbox import Mailbox
 from ..runtime.supervisor import forget_after_fork, runtime
@@ -346,7 +347,7 @@ class TelemetryStream:
     def _piece(self, most: int) -> list[Parcel]:
         """The head of the batch, within the number and the bytes that one request may carry."""
         taken: list[Parcel] = []
-        room = MAX_BODY
+        room = BODY_ROOM
         while len(taken) < min(most, len(self._batch)):
             parcel = self._batch[len(taken)]
             try:

@@ -1,0 +1,14 @@
+"""The limits of the wire, which client, engine and server share."""
+
+RUN_ID_PATTERN = r"^[A-Za-z0-9_\-./:@]+$"
+MAX_RUN_ID = 256
+MAX_TEXT = 64_000
+"""Characters of a thought, an action, an observation or any other free text."""
+MAX_TASK = 4_000
+MAX_OUTCOME = 64
+MAX_STEP_INDEX = 10_000
+MAX_STEPS = 2_000
+"""Steps of a trace in one request."""
+MAX_EVENTS = 500
+MAX_BODY = 5_000_000
+"""Bytes of a request's body."""
