@@ -13,7 +13,7 @@ PYTEST := PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install test test-slow lint typecheck check format constraints clean
+.PHONY: help install demo test test-slow lint typecheck check format constraints clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -21,6 +21,9 @@ help: ## Show this list
 	@echo "  PYTHON=python3.12 chooses the interpreter of a new $(VENV); ARGS='-k fsm -x' goes to pytest."
 
 install: $(STAMP) ## Create the virtual environment (done by every other target when needed)
+
+demo: $(STAMP) ## See a failing agent caught and steered
+	@$(BIN)/reasonblocks demo
 
 test: $(STAMP) ## Run the tests but for the slow ones
 	@$(PYTEST) $(ARGS)

@@ -288,7 +288,7 @@ def test_c28_the_schema_names_every_key_that_is_rendered(schema: Any) -> None:
         pattern("e1", E1),
         pattern("e2", E2, failure_type="loop", gate_threshold=0.9, model_family="sonnet", status="candidate"),
         pattern("e2", {"diagnosis": "d", TRAJECTORY: "t"}, failure_type=None, gate_threshold=None),
-        pattern("e3", E3, status="live", provenance={"source": "starter", "source_trace_id": None}),
+        pattern("e3", E3, status="live", provenance={"source": "curated", "source_trace_id": None}),
         pattern("e3", {"instruction": ["one", "two"]}),
         pattern("e1", {"title": "t", "guidance": "g", "own_key": 3}),
     ],

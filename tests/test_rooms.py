@@ -24,7 +24,8 @@ FLOORS = [
     {"admission"},
     {"middleware"},
     {"client"},
-    {"server"},
+    {"server", "demo"},
+    {"commands"},
     {"cli"},
     {"__init__", "__main__"},
 ]

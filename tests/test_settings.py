@@ -194,13 +194,6 @@ def test_a_url_without_a_key_says_what_is_missing() -> None:
         ReasonBlocks(base_url=URL)
 
 
-@pytest.mark.parametrize("settings", [{}, {"api_key": "", "base_url": " "}, {"data_dir": "somewhere"}])
-def test_neither_key_nor_url_gives_the_install_command(settings: dict[str, Any]) -> None:
-    """Without a server the embedded engine is meant, and the error tells how to install it."""
-    with pytest.raises(SettingsError, match=r"pip install 'reasonblocks\[engine\]'"):
-        ReasonBlocks(**settings)
-
-
 @pytest.mark.parametrize(
     "url",
     ["http://rb-api.example.com", "http://10.0.0.7:8000", "http://127.0.0.1.example.com", "http://localhost.evil.com"],

@@ -2,6 +2,7 @@
 
 import weakref
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
@@ -10,8 +11,8 @@ from langchain_core.language_models import BaseChatModel
 
 from . import settings
 from .api.backend import Event
+from .api.connect import connect
 from .api.facade import ReasonBlocksAPI
-from .api.remote import RemoteBackend
 from .call import Setup
 from .errors import SettingsError
 from .fsm import DifficultyFSM
@@ -52,14 +53,12 @@ class ReasonBlocks:
         injections: Iterable[BaseInjection] = (),
         redact: Callable[[Event], Event | None] | None = None,
         on_injection: Callable[[InjectionNotice], object] | None = None,
-        data_dir: str | None = None,
+        data_dir: str | Path | None = None,
         otel: object = None,
         allow_insecure_http: bool | None = None,
     ) -> None:
-        _refuse_what_is_not_built(data_dir, otel)
+        _refuse_what_is_not_built(otel)
         timeout = settings.seconds("step_timeout", step_timeout, settings.DEFAULT_STEP_TIMEOUT)
-        connection = settings.resolve_connection(api_key, base_url, allow_insecure_http=allow_insecure_http)
-        self._base_url = str(connection.base_url)
         self._profile = settings.profile(task_profile)
         self._weights = settings.weights(monitor_weights)
         self._monitors_enabled = settings.flag("monitors_enabled", monitors_enabled, True)
@@ -70,19 +69,28 @@ class ReasonBlocks:
         self._routes = _routes(model_routing)
         self._own_injections = _checked_injections(injections)
         self._budget = StepBudget(timeout)
-        self._backend = RemoteBackend(connection.base_url, connection.key, step_timeout=timeout)
+        streams = settings.flag("live_streaming_enabled", live_streaming_enabled, True)
+        redact, on_injection = _callable("redact", redact), _callable("on_injection", on_injection)
+        budget = settings.budget(token_budget)
+        # Last: it may open a database, which is in vain where another setting cannot work.
+        self._backend, self._where = connect(
+            api_key,
+            base_url,
+            data_dir=data_dir,
+            step_timeout=timeout,
+            allow_insecure_http=allow_insecure_http,
+        )
         self.api = ReasonBlocksAPI(backend=self._backend)
         """Lookups by hand, for injections of one's own."""
         self._stream = TelemetryStream(self._backend)
-        streams = settings.flag("live_streaming_enabled", live_streaming_enabled, True)
         self._outlets = Outlets(
             backend=self._backend,
             post=self._stream.post if streams else None,
-            redact=_callable("redact", redact),
-            on_injection=_callable("on_injection", on_injection),
+            redact=redact,
+            on_injection=on_injection,
             steer=self._steer,
             score_window=self._fsm.longest_window,
-            token_budget=settings.budget(token_budget),
+            token_budget=budget,
         )
         weakref.finalize(self, self._stream.retire).atexit = False
 
@@ -140,7 +148,7 @@ class ReasonBlocks:
 
     def stats(self) -> dict[str, Any]:
         """What became of the telemetry so far."""
-        return {**self._stream.stats(), "breaker_open": self._backend.breaker.is_open}
+        return {**self._stream.stats(), **self._backend.stats()}
 
     # -- closing ---------------------------------------------------------------------------------
 
@@ -148,6 +156,7 @@ class ReasonBlocks:
         """Deliver what is on its way, for at most 5 s, and leave no thread; the next run starts it again."""
         self._stream.flush(DRAIN_SECONDS)
         self._stream.close()
+        self._backend.close()
 
     async def aclose(self) -> None:
         """As `close`, without blocking the event loop; its connections are closed too."""
@@ -172,15 +181,13 @@ class ReasonBlocks:
         await self.aclose()
 
     def __repr__(self) -> str:
-        return f"ReasonBlocks(base_url={self._base_url!r}, api_key='***')"
+        return f"ReasonBlocks({self._where})"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("ReasonBlocks holds connections and a key and is not pickled; create it where it is used")
 
 
-def _refuse_what_is_not_built(data_dir: object, otel: object) -> None:
-    if data_dir is not None:
-        raise SettingsError(settings.no_engine(f"data_dir is {data_dir!r}"))
+def _refuse_what_is_not_built(otel: object) -> None:
     if otel is not None:
         raise SettingsError(
             f"otel is {otel!r}, but this version does not export spans; leave it out and read runs from the server"

@@ -59,7 +59,7 @@ class Watch:
             if self.run.outcome is not None:
                 return
             if isinstance(error, GraphInterrupt | GraphDrained) and self.resumable:
-                registry.pause(self)
+                self.pause()
             elif error is None or isinstance(error, ParentCommand):
                 self.end(SUCCESS)  # also where the agent hands over to another one of its parent graph
             else:
@@ -103,9 +103,14 @@ class Watch:
         if self.run.outcome is not None:
             return
         if self.resumable:
-            registry.pause(self)
+            self.pause()
         else:
             self.end(UNKNOWN_FAILURE)
+
+    def pause(self) -> None:
+        """The run waits to be resumed."""
+        registry.pause(self)
+        self.run.interrupt()
 
     def move_to(self, book: "Book") -> None:
         """The run goes on here: perhaps on another middleware than the one it began on."""

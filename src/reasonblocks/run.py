@@ -124,6 +124,11 @@ class Run:
         if self._outlets.backend is not None:
             self._outlets.backend.forget_run(self.run_id)
 
+    def interrupt(self) -> None:
+        """Report that the run waits for a person, to a backend that wants to know."""
+        if self._outlets.backend is not None and self._outlets.backend.interrupts:
+            self._post(events.run_interrupt(self.run_id))
+
     def _post(self, event: Event) -> None:
         post = self._outlets.post
         if post is None:

@@ -34,8 +34,8 @@ def disabled() -> bool:
 
 def resolve_connection(
     api_key: str | None, base_url: str | None, *, allow_insecure_http: bool | None = None
-) -> Connection:
-    """The connection that arguments and environment name."""
+) -> Connection | None:
+    """The connection that arguments and environment name; `None` where they name neither a key nor a URL."""
     key = _text("api_key", api_key) or _environment("API_KEY")
     url = _text("base_url", base_url) or _environment("BASE_URL")
     if key and not url:
@@ -48,7 +48,7 @@ def resolve_connection(
             f"base_url is {mask(url)!r} but there is no API key: pass api_key=... or set REASONBLOCKS_API_KEY"
         )
     if not url or not key:
-        raise SettingsError(no_engine("neither an API key nor a URL was given"))
+        return None
     allow = flag("allow_insecure_http", allow_insecure_http, False)
     return Connection(_checked_url(url, allow), Secret(_checked_key(key)))
 

@@ -5,11 +5,13 @@ serve the middleware, a hand-written loop, a server and an offline replay.
 """
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import force_setattr
 
+Tier = Literal["e1", "e2", "e3"]
+"""Own runs, shared failure modes, standing rules."""
 PREVIEW_CHARS = 150
 """How much of an injected text or of a thought a step log shows."""
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..types import ETrace, MonitorEvaluation, StepRecord
+from ..types import ETrace, MonitorEvaluation, StepRecord, Tier
 
 Event = dict[str, Any]
-"""A `run_start`, `step` or `run_finish` with its `type` and `run_id`, in the fields of the wire."""
+"""A `run_start`, `step`, `run_finish` or `run_interrupt` with its `type` and `run_id`, in the fields of the wire."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Trajectory:
 class Query:
     """What patterns are looked for."""
 
-    tier: str
+    tier: Tier
     context: str
     top_k: int
     model: str = ""
@@ -51,6 +51,10 @@ class Backend(Protocol):
     def batches(self) -> bool:
         """Whether events may be sent many at a time."""
 
+    @property
+    def interrupts(self) -> bool:
+        """Whether it wants to know that a run waits for a person."""
+
     async def discover(self) -> None:
         """Ask, once, what the backend offers beyond the old protocol."""
 
@@ -60,5 +64,14 @@ class Backend(Protocol):
     async def send_batch(self, events: Sequence[bytes]) -> list[tuple[int, str]]:
         """Deliver encoded events in order; what the backend refused comes back by its index, with the reason."""
 
+    def stats(self) -> dict[str, Any]:
+        """How this backend is doing, for `ReasonBlocks.stats()`."""
+
+    def close(self) -> None:
+        """Let go of what needs no event loop to be let go; the next use brings it back."""
+
     async def aclose(self) -> None:
-        """Let go of what this backend holds on the current event loop."""
+        """As `close`, and of what this backend holds on the current event loop."""
+
+    def release(self) -> None:
+        """Nobody will ask any more; never waits, a finaliser may call it."""

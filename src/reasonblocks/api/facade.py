@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-from ..settings import DEFAULT_STEP_TIMEOUT, resolve_connection, seconds
+from ..settings import DEFAULT_STEP_TIMEOUT, seconds
 from ..types import ETrace, MonitorEvaluation, StepRecord
 from .backend import Backend, Query, Trajectory
-from .remote import RemoteBackend
+from .connect import connect
 
 E1_TOP_K = 1
 E2_TOP_K = 2
@@ -22,12 +22,18 @@ class ReasonBlocksAPI:
         *,
         step_timeout: float | None = None,
         allow_insecure_http: bool | None = None,
+        data_dir: object = None,
         backend: Backend | None = None,
     ) -> None:
         if backend is None:
-            connection = resolve_connection(api_key, base_url, allow_insecure_http=allow_insecure_http)
             timeout = seconds("step_timeout", step_timeout, DEFAULT_STEP_TIMEOUT)
-            backend = RemoteBackend(connection.base_url, connection.key, step_timeout=timeout)
+            backend, _ = connect(
+                api_key,
+                base_url,
+                data_dir=data_dir,
+                step_timeout=timeout,
+                allow_insecure_http=allow_insecure_http,
+            )
         self._backend = backend
 
     def refusal(self) -> str | None:

@@ -202,6 +202,11 @@ class RemoteBackend:
         """Whether the server takes many events at once."""
         return "events" in (self.capabilities or ())
 
+    @property
+    def interrupts(self) -> bool:
+        """Whether the server wants to know that a run waits for a person."""
+        return "interrupts" in (self.capabilities or ())
+
     async def discover(self) -> None:
         """GET /health, until it has answered once."""
         if self.capabilities is not None:
@@ -216,6 +221,8 @@ class RemoteBackend:
     async def send(self, event: Event) -> None:
         """Deliver one event by its single route."""
         kind, run_id = event["type"], event["run_id"]
+        if kind == "run_interrupt":
+            return  # an old server has taken over, and has no word for it
         body = {name: value for name, value in event.items() if name != "type"}
         path = "/monitor/runs"
         if kind != "run_start":
@@ -251,6 +258,16 @@ class RemoteBackend:
     async def _exchange(self, method: str, path: str, body: bytes | None) -> Answer:
         transport = await transports.current(self, self._proxy)
         return await transport.exchange(self._endpoint.prepare(method, path), body)
+
+    def stats(self) -> dict[str, Any]:
+        """Whether lookups are refused for now."""
+        return {"breaker_open": self.breaker.is_open}
+
+    def close(self) -> None:
+        """Connections are their loop's and go with it."""
+
+    def release(self) -> None:
+        """As `close`."""
 
     async def aclose(self) -> None:
         """Close the connections of the running loop, unless another backend uses them."""

@@ -74,6 +74,7 @@ class Runtime:
                 loop.run_forever()
             finally:
                 loop.run_until_complete(loop.shutdown_asyncgens())
+                loop.run_until_complete(loop.shutdown_default_executor())
                 loop.close()
 
         self._thread = threading.Thread(target=serve, name=THREAD_NAME, daemon=True)
@@ -110,6 +111,10 @@ class Runtime:
             self._tasks[actor] = None
             # An empty context: that of the first hook would live, with its agent's state, as long as the actor.
             loop.call_soon_threadsafe(self._place, loop, actor, context=Context())
+
+    def is_hosting(self, actor: Actor) -> bool:
+        """Whether an actor runs here, or is about to."""
+        return actor in self._tasks
 
     def _place(self, loop: asyncio.AbstractEventLoop, actor: Actor) -> None:
         if actor in self._tasks:
@@ -236,6 +241,9 @@ def _in_child() -> None:
         holder.forget()
 
 
+# Twice. Before Python ends its thread pools, for the engine's last writes need them; and once more for what
+# threads of the program did after that, while the interpreter waited for them.
+getattr(threading, "_register_atexit", atexit.register)(runtime.exit)
 atexit.register(runtime.exit)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)

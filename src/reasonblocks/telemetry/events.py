@@ -1,4 +1,4 @@
-"""The three events of a run in the fields of the wire, and the user's redaction of them."""
+"""The events of a run in the fields of the wire, and the user's redaction of them."""
 
 from collections.abc import Callable
 from typing import Any
@@ -46,6 +46,11 @@ def step(run_id: str, record: StepRecord, entry: StepLogEntry, details: dict[str
 def run_finish(run_id: str, outcome: str) -> Event:
     """`run_finish` with its outcome."""
     return {"type": "run_finish", "run_id": run_id, "outcome": outcome[: MAX_OUTCOME]}
+
+
+def run_interrupt(run_id: str) -> Event:
+    """`run_interrupt`: the run waits for a person, and is not to be taken for dead."""
+    return {"type": "run_interrupt", "run_id": run_id}
 
 
 def redacted(event: Event, redact: Redact | None) -> Event | None:

@@ -185,7 +185,10 @@ class TelemetryStream:
     def retire(self) -> None:
         """Nobody will post any more: leave when everything is delivered. Never waits, a finaliser calls it."""
         self._retiring = True
-        self._mailbox.wake()
+        if runtime.is_hosting(self):
+            self._mailbox.wake()
+        else:
+            self._backend.release()
 
     def forget(self) -> None:
         """In a forked child: the parent delivers what was posted before the fork."""
@@ -246,6 +249,7 @@ class TelemetryStream:
                 discovery = tasks.create_task(self._discover())
                 await self._pump(tasks, ready)
                 discovery.cancel()
+            self._backend.release()  # only a stream that retires comes here
         finally:
             self._mailbox.detach()
 

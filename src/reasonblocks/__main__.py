@@ -1,0 +1,5 @@
+"""`python -m reasonblocks` is the command `reasonblocks`."""
+
+from .cli import main
+
+main()

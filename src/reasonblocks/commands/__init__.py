@@ -1,0 +1,1 @@
+"""The commands of `reasonblocks`, one module each."""

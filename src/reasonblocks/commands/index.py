@@ -1,0 +1,35 @@
+"""`reasonblocks index`: the vector index, which is derived from the database."""
+
+import asyncio
+
+import click
+
+from . import options
+
+
+@click.group()
+def index() -> None:
+    """Look after the vector index."""
+
+
+@index.command()
+@options.data_dir
+@options.embeddings
+def rebuild(data_dir: str | None, embeddings: str | None) -> None:
+    """Make the vector index anew from the database; processes that are running make theirs anew as well."""
+    from ..api.embedded import require_engine
+    from ..engine.engine import Engine
+    from ..engine.location import resolve_data_dir
+    from ..engine.settings import EngineSettings
+
+    require_engine("the vector index is part of the engine")
+    settings = EngineSettings(data_dir=resolve_data_dir(data_dir), embeddings=embeddings)
+
+    async def rebuilt() -> int:
+        engine = await Engine.open(settings)
+        try:
+            return await engine.index.rebuild()
+        finally:
+            await engine.aclose()
+
+    click.echo(f"{asyncio.run(rebuilt())} items are in the index of {settings.data_dir}")

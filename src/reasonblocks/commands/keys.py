@@ -1,0 +1,74 @@
+"""`reasonblocks keys`: who may use a server."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import click
+
+from ..engine.keys import Keys
+from ..engine.location import resolve_data_dir
+from ..engine.principal import DEFAULT_ORG
+from ..engine.store.database import Database
+from ..engine.store.migrate import prepare
+from ..engine.store.transact import Transactions
+from . import options
+
+Result = TypeVar("Result")
+
+
+@click.group()
+def keys() -> None:
+    """Create, list and revoke the keys of a server; it may be running."""
+
+
+@keys.command()
+@click.option("--org", default=DEFAULT_ORG, show_default=True, help="The organisation the key belongs to.")
+@click.option("--project", help="The only project the key is good for.  [default: all of them]")
+@click.option("--name", default="", help="What the key is for, to know it again.")
+@click.option("--test", "is_test", is_flag=True, help="Make a key that starts with rb_test_ instead of rb_live_.")
+@options.data_dir
+def create(org: str, project: str | None, name: str, is_test: bool, data_dir: str | None) -> None:
+    """Create a key and print it, alone on its line. It is not shown again: only its hash is kept."""
+    kind = "test" if is_test else "live"
+    _, plain = _with_keys(data_dir, lambda held: held.create(org, project, kind=kind, name=name))
+    click.echo(plain)
+
+
+@keys.command("list")
+@click.option("--org", help="Only those of this organisation.")
+@options.data_dir
+def list_keys(org: str | None, data_dir: str | None) -> None:
+    """List the keys, without the keys themselves."""
+    found = _with_keys(data_dir, lambda held: held.list(org))
+    if not found:
+        click.echo("there is no key yet: run `reasonblocks keys create`", err=True)
+    for key in found:
+        state = f"revoked {key.revoked_at}" if key.revoked_at else f"last used {key.last_used_at or 'never'}"
+        where = f"{key.org_id}/{key.project_id or '*'}"
+        click.echo("  ".join(filter(None, (key.key_id, key.shown, where, f"created {key.created_at}", state, key.name))))
+
+
+@keys.command()
+@click.argument("key_id")
+@options.data_dir
+def revoke(key_id: str, data_dir: str | None) -> None:
+    """Revoke a key by its id (or by the key itself); servers refuse it within seconds."""
+    key = _with_keys(data_dir, lambda held: held.revoke(key_id))
+    click.echo(f"revoked {key.key_id} of {key.org_id}")
+
+
+def _with_keys(data_dir: str | None, work: Callable[[Keys], Awaitable[Result]]) -> Result:
+    """Do something with the keys of a data directory, and nothing else of it."""
+
+    async def run() -> Result:
+        database = Database.at(resolve_data_dir(data_dir))
+        transactions = Transactions(database)
+        try:
+            await prepare(database)
+            return await work(Keys(database, transactions))
+        finally:
+            await transactions.aclose()
+            await database.aclose()
+
+    return asyncio.run(run())

@@ -1,0 +1,263 @@
+"""What the engine answers, in the shapes of the wire. Times are ISO 8601 in UTC."""
+
+from typing import Any
+
+import msgspec
+
+
+class Trace(msgspec.Struct):
+    """One pattern that was retrieved."""
+
+    tier: str
+    level: str
+    pattern_id: str
+    similarity: float
+    """Calibrated: what the gates are about."""
+    failure_type: str | None
+    fields: dict[str, Any]
+    model_family: str
+    source_trace_id: str | None
+    cosine: float | None = None
+    """As the embedder gave it; `None` where nothing was compared."""
+
+
+class Retrieval(msgspec.Struct):
+    """The answer of POST /traces/retrieve."""
+
+    traces: list[Trace]
+
+
+class Evidence(msgspec.Struct):
+    """Why a monitor scored as it did."""
+
+    monitor: str
+    reason: str
+    """One sentence: what was compared, and what was found."""
+    steps: list[int] = []
+    quotes: list[str] = []
+
+
+class Evaluation(msgspec.Struct):
+    """The answer of POST /monitors/evaluate."""
+
+    inject: bool
+    intervention_text: str | None
+    failure_type: str | None
+    injection_path: str | None
+    intervention_source: str | None
+    fired: list[str]
+    pattern_id: str | None
+    scores: dict[str, float]
+    composite: float
+    evidence: list[Evidence] = []
+
+
+class Score(msgspec.Struct):
+    """The answer of POST /score."""
+
+    difficulty: float
+
+
+class StepScores(msgspec.Struct):
+    """The answer of POST /monitor/runs/{run_id}/steps."""
+
+    scores: dict[str, float]
+    total_score: float
+    fired: list[str]
+
+
+class StoredStepAnswer(msgspec.Struct, kw_only=True):
+    """A step of a run as it is shown."""
+
+    step_index: int
+    thought: str
+    action: str | None
+    action_input: str | None
+    observation: str | None
+    is_error: bool
+    tokens: int
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    step_model: str
+    injections: list[str]
+    injection_sources: list[str]
+    intervention_texts: list[str]
+    monitors_fired: list[str]
+    failure_type: str | None
+    metadata: dict[str, Any]
+    created_at: str
+    scores: dict[str, float] | None
+    """`None` until the monitors have seen it."""
+    total_score: float | None
+    fired: list[str] | None
+    evidence: list[Evidence] | None
+
+
+class Run(msgspec.Struct, kw_only=True):
+    """A run as it is listed."""
+
+    run_id: str
+    org_id: str
+    project_id: str
+    agent_name: str
+    task: str
+    model: str
+    framework: str
+    codebase_id: str
+    task_profile: str
+    metadata: dict[str, Any]
+    status: str
+    """`running` or `finished`."""
+    outcome: str | None
+    started_at: str
+    finished_at: str | None
+    last_seen_at: str
+    step_count: int
+    total_tokens: int
+
+
+class RunWithSteps(Run, kw_only=True):
+    """A run with its steps and their scores."""
+
+    steps: list[StoredStepAnswer]
+
+
+class RejectedEvent(msgspec.Struct):
+    """An event that was not applied, and why."""
+
+    index: int
+    detail: str
+
+
+class EventsReceipt(msgspec.Struct):
+    """The answer of POST /monitor/events."""
+
+    accepted: int
+    rejected: list[RejectedEvent]
+
+
+class Identity(msgspec.Struct):
+    """The answer of GET /monitor/me."""
+
+    key_id: str
+    org_id: str | None
+    project_id: str | None
+    is_admin: bool
+
+
+class HealthSummary(msgspec.Struct):
+    """The answer of GET /monitor/health-summary."""
+
+    runs: int
+    open_runs: int
+    steps: int
+    outcomes: dict[str, int]
+    """How many runs ended how; `running` counts those that have not."""
+    firing_rates: dict[str, float]
+    """For each monitor, the share of the scored steps on which it fired."""
+    scored_steps: int
+    injected_steps: int
+    total_tokens: int
+
+
+class Scorer(msgspec.Struct):
+    """One monitor, in the answer of GET /monitor/scorers."""
+
+    name: str
+    failure_type: str
+    default_weight: float
+    fire_threshold: float
+    description: str
+
+
+class Profile(msgspec.Struct):
+    """A weight profile, built in or an organisation's own."""
+
+    id: str
+    name: str
+    weights: dict[str, float]
+    description: str
+    built_in: bool
+    org_id: str | None
+    created_at: str | None
+    updated_at: str | None
+
+
+class TraceReceipt(msgspec.Struct):
+    """The answer of POST /traces."""
+
+    trace_id: str
+    stored: bool
+    steps: int
+
+
+class Pattern(msgspec.Struct, kw_only=True):
+    """A pattern as the library shows it."""
+
+    tier: str
+    pattern_id: str
+    org_id: str | None
+    """Whose it is; `None` for those that all share."""
+    fields: dict[str, Any]
+    failure_type: str | None
+    gate_threshold: float | None
+    model_family: str
+    status: str
+    provenance: str
+    """`curated` or `mined`."""
+    source_trace_id: str | None
+    version: int
+    created_at: str
+    updated_at: str
+
+
+class FindingReceipt(msgspec.Struct):
+    """The answer of POST /findings/{codebase_id}."""
+
+    finding_id: str
+    stored: bool
+
+
+class Finding(msgspec.Struct, kw_only=True):
+    """A finding about a codebase."""
+
+    finding_id: str
+    codebase_id: str
+    content: str
+    file_path: str
+    finding_type: str
+    metadata: dict[str, Any]
+    created_at: str
+    updated_at: str
+
+
+class FoundFinding(Finding, kw_only=True):
+    """A finding that a search brought up."""
+
+    score: float
+
+
+class Findings(msgspec.Struct):
+    """The answer of GET /findings/{codebase_id}."""
+
+    findings: list[Finding]
+    count: int
+
+
+class FoundFindings(msgspec.Struct):
+    """The answer of POST /findings/{codebase_id}/search."""
+
+    results: list[FoundFinding]
+
+
+class Codebases(msgspec.Struct):
+    """The answer of GET /findings."""
+
+    codebases: list[str]
+
+
+class Invalidated(msgspec.Struct):
+    """The answer of POST /findings/{codebase_id}/invalidate."""
+
+    invalidated: int

@@ -1,0 +1,124 @@
+"""Engine: opens the parts, hands out the services, closes."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from .embedding.worker import EmbeddingWorker, shared_worker
+from .findings import FindingService
+from .index.findings import FindingIndex, FindingSource
+from .index.follower import Follower, prune_changes
+from .index.index import VectorIndex
+from .keys import Keys
+from .monitors.evaluation import Evaluator
+from .monitors.registry import load_monitors
+from .monitors.suite import MonitorSuite
+from .monitors.trajectories import Trajectories
+from .patterns.catalogue import KIND, Catalogue, PatternSource
+from .patterns.editing import Patterns
+from .patterns.library import load_library
+from .patterns.retrieval import Retriever
+from .profiles import Profiles
+from .runs.live import Live
+from .runs.scoring import weighing
+from .runs.service import Runs
+from .runs.upkeep import Upkeep
+from .settings import EngineSettings
+from .store.database import Database
+from .store.migrate import prepare
+from .store.transact import Transactions
+from .traces import Traces
+
+INDEX_DIRECTORY = "index"
+
+
+class Engine:
+    """All that rb-api is. Lives on the event loop that opened it; `evaluator` and `retriever` serve any other, too."""
+
+    def __init__(
+        self, settings: EngineSettings, database: Database, suite: MonitorSuite, embedding: EmbeddingWorker
+    ) -> None:
+        transactions = Transactions(database)
+        trajectories = Trajectories(suite)
+        sources = (PatternSource(), FindingSource())
+        self._database = database
+        self._transactions = transactions
+        self._embedding = embedding
+        self._follower = follower = Follower(database)
+        self._catalogue = Catalogue(database)
+        self._parts = AsyncExitStack()
+        self.live = Live()
+        self.index = VectorIndex(database, follower, embedding, sources, _index_directory(settings))
+        self.retriever = Retriever(self._catalogue, self.index, embedding)
+        self.profiles = Profiles(database, transactions, suite, follower.notify)
+        self.evaluator = Evaluator(trajectories, self.retriever.retrieve, self.profiles.custom)
+        self.runs = Runs(database, transactions, trajectories, weighing(self.evaluator), self.live)
+        self.patterns = Patterns(database, follower)
+        self.findings = FindingService(database, transactions, FindingIndex(self.index, embedding), follower.notify)
+        self.traces = Traces(transactions)
+        self.keys = Keys(database, transactions, settings.static_keys)
+        self._upkeep = Upkeep(
+            database,
+            transactions,
+            stale_after=settings.stale_after,
+            keep_days=settings.keep_days,
+            chores=(self.keys.flush_last_used, lambda: prune_changes(database)),
+        )
+
+    @classmethod
+    async def open(cls, settings: EngineSettings) -> "Engine":
+        """Open everything, or nothing: what was opened is closed again if a later part cannot be."""
+        # Files are read and modules imported here, which is not for an event loop.
+        worker = await asyncio.to_thread(shared_worker, settings.embeddings)
+        suite = MonitorSuite(await asyncio.to_thread(load_monitors))
+        library = await asyncio.to_thread(load_library)
+        database = await asyncio.to_thread(Database.at, settings.data_dir)
+        engine = cls(settings, database, suite, worker)
+        try:
+            engine._parts.push_async_callback(database.aclose)
+            engine._parts.push_async_callback(engine._transactions.aclose)
+            await prepare(database)
+            await engine.patterns.import_library(library)
+            await engine._load()
+            engine._start()
+        except BaseException:
+            await engine.aclose()
+            raise
+        return engine
+
+    async def _load(self) -> None:
+        """Bring into memory what lookups need; the follower begins first, so that nothing falls in between."""
+        await self._follower.open()
+        await self._catalogue.load()
+        await self.profiles.refresh()
+        self._follower.listen(KIND, self._catalogue.apply)
+        self._follower.listen("profile", self.profiles.refresh)
+        self._parts.push_async_callback(self.index.aclose)
+        await self.index.open()
+
+    def _start(self) -> None:
+        """Begin what goes on in the background; it ends in the reverse order."""
+        self.index.start()
+        self._parts.push_async_callback(self._follower.aclose)
+        self._follower.start()
+        self._parts.push_async_callback(self.runs.aclose)
+        self.runs.open()
+        self._parts.push_async_callback(self._upkeep.aclose)
+        self._upkeep.start()
+
+    def health(self) -> dict[str, str]:
+        """The state of each part: `ok`, or a sentence that says what is wrong."""
+        return {
+            "database": self._follower.state(),
+            "index": self.index.state(),
+            "embedder": self._embedding.state(),
+        }
+
+    async def aclose(self) -> None:
+        """Finish what was acknowledged and let go of everything."""
+        self.live.close()
+        await self._parts.aclose()
+
+
+def _index_directory(settings: EngineSettings) -> Path | None:
+    return None if settings.data_dir is None else settings.data_dir / INDEX_DIRECTORY

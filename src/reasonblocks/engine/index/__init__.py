@@ -1,0 +1,1 @@
+"""The vector index: made from the tables, following them, and never the only place where anything is kept."""

@@ -1,0 +1,68 @@
+"""Findings about codebases, to be found by what they say."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Select, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from ..embedding.calibration import calibration_for
+from ..embedding.worker import EmbeddingWorker
+from ..store.schema import findings
+from .index import VectorIndex
+from .shard import scope
+from .sources import Item
+
+KIND = "finding"
+_COLUMNS = (findings.c.finding_id, findings.c.org_id, findings.c.codebase_id, findings.c.content)
+
+
+class FindingSource:
+    """Every finding is in the index, under its organisation and codebase."""
+
+    kind = KIND
+    recipe = "the content as it is"
+
+    async def page(self, connection: AsyncConnection, after: str, limit: int) -> tuple[list[Item], str | None]:
+        """Findings in the order of their ids, and the id to go on after; `None` at the end."""
+        query = select(*_COLUMNS).where(findings.c.finding_id > after).order_by(findings.c.finding_id).limit(limit)
+        rows = (await connection.execute(query)).all()
+        return _items(rows), rows[-1].finding_id if len(rows) == limit else None
+
+    async def named(self, connection: AsyncConnection, item_ids: Sequence[str]) -> list[Item]:
+        """Those of the named that are there."""
+        return _items((await connection.execute(select(*_COLUMNS).where(findings.c.finding_id.in_(item_ids)))).all())
+
+    def candidates(self) -> Select[Any]:
+        """The ids of all findings."""
+        return select(findings.c.finding_id)
+
+
+class FindingIndex:
+    """Looks findings up; from any event loop."""
+
+    def __init__(self, index: VectorIndex, embedding: EmbeddingWorker) -> None:
+        self._index = index
+        self._embedding = embedding
+        self._calibration = calibration_for(embedding.embedder.name)
+
+    async def search(self, org_id: str, codebase_id: str, query: str, top_k: int) -> list[tuple[str, float]]:
+        """The ids of the findings nearest to a query, each with its similarity, the most similar first."""
+        if not query.strip():
+            return []
+        vector = await self._embedding.embed(query)
+        hits = await self._index.search(vector, finding_scope(org_id, codebase_id), limit=top_k)
+        return [(hit.item_id, round(self._calibration.similarity(hit.cosine), 4)) for hit in hits]
+
+
+def finding_scope(org_id: str, codebase_id: str) -> str:
+    """Where the findings of an organisation's codebase are."""
+    return scope(KIND, org_id, codebase_id)
+
+
+def _items(rows: Sequence[Any]) -> list[Item]:
+    return [
+        Item(row.finding_id, finding_scope(row.org_id, row.codebase_id), None, row.content)
+        for row in rows
+        if row.content.strip()
+    ]

@@ -1,0 +1,116 @@
+"""The evaluation of a trajectory: what the monitors say, whether the gate opens, and with which words."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from ...format_routing import render_pattern
+from ...runtime.contain import incidents
+from ..answers import Evaluation, Retrieval
+from ..errors import Invalid
+from ..principal import Principal
+from ..requests import EvaluateRequest, RetrieveRequest
+from .features import ObservedStep
+from .gate import Opening, decide
+from .interventions import cleaned, intervention
+from .profiles import CustomProfiles, no_custom_profiles, resolve_weights
+from .trajectories import Observed, Trajectories
+
+Retrieve = Callable[[Principal, RetrieveRequest], Awaitable[Retrieval]]
+FALLBACK_SECONDS = 0.5
+"""How long a lookup may take before our own text is used after all."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """What is said, and where it comes from."""
+
+    text: str
+    path: str
+    source: str
+    pattern_id: str | None = None
+
+
+class Evaluator:
+    """Evaluates trajectories, for any event loop and thread."""
+
+    def __init__(
+        self,
+        trajectories: Trajectories,
+        retrieve: Retrieve | None = None,
+        custom_profiles: CustomProfiles = no_custom_profiles,
+    ) -> None:
+        self.trajectories = trajectories
+        self._suite = trajectories.suite
+        self._retrieve = retrieve
+        self._custom_profiles = custom_profiles
+
+    async def evaluate(self, principal: Principal, request: EvaluateRequest) -> Evaluation:
+        """The answer for a whole trace, or for a run of which `steps` is what is new."""
+        org_id = principal.org(request.org_id)
+        observed = await self._observe(org_id, request)
+        weights = self.weights(org_id, request.task_profile, request.weights)
+        opening = decide(observed.reading, weights, self._suite.failure_types)
+        words = await self._words(principal, request.model or "", opening, observed) if opening else None
+        reading = observed.reading
+        return Evaluation(
+            inject=words is not None,
+            intervention_text=words.text if words else None,
+            failure_type=opening.failure_type if opening else None,
+            injection_path=words.path if words else None,
+            intervention_source=words.source if words else None,
+            fired=reading.fired,
+            pattern_id=words.pattern_id if words else None,
+            scores=dict(reading.scores),
+            composite=reading.composite(weights),
+            evidence=[cleaned(evidence) for evidence in reading.evidence.values()],
+        )
+
+    def weights(
+        self, org_id: str, task_profile: str | None, overrides: dict[str, float] | None = None
+    ) -> dict[str, float]:
+        """How much each monitor counts for an organisation's profile."""
+        return resolve_weights(self._suite.default_weights, org_id, task_profile, overrides, self._custom_profiles)
+
+    async def _observe(self, org_id: str, request: EvaluateRequest) -> Observed:
+        steps = [
+            ObservedStep.of(step.thought, step.action, step.action_input, step.observation, step.observation_is_error)
+            for step in request.steps
+        ]
+        if request.run_id is None:
+            if request.offset:
+                raise Invalid(
+                    f"offset is {request.offset}, but there is no run_id it could belong to; send run_id as well, "
+                    "or leave offset out and send the whole trace",
+                    location=("run_id",),
+                )
+            return await self.trajectories.whole_trace(org_id, steps)
+        # Without an offset the steps are the whole trace; it replaces whatever is held.
+        return await self.trajectories.continue_run(org_id, request.run_id, request.offset or 0, steps)
+
+    async def _words(self, principal: Principal, model: str, opening: Opening, observed: Observed) -> _Words:
+        if not opening.template_fits:
+            pattern = await self._pattern(principal, model, opening.failure_type, observed.thoughts)
+            if pattern is not None:
+                return pattern
+        return _Words(intervention(opening, observed.reading, model), opening.path, "template")
+
+    async def _pattern(
+        self, principal: Principal, model: str, failure_type: str, thoughts: tuple[str, ...]
+    ) -> _Words | None:
+        """The best E2 pattern for the failure, in words for the model; `None` if there is none in time."""
+        context = "\n".join(thoughts)
+        if self._retrieve is None or not context.strip():
+            return None
+        query = RetrieveRequest(context=context, tier="e2", top_k=1, model=model or None, failure_type=failure_type)
+        try:
+            async with asyncio.timeout(FALLBACK_SECONDS):
+                found = await self._retrieve(principal, query)
+        except Exception as error:  # our own text is there, whatever the lookup does
+            incidents.note("E2 lookup for a monitor", error)
+            return None
+        for trace in found.traces[:1]:
+            text = render_pattern("e2", model, trace.fields)
+            if text:
+                return _Words(text, "fallback", "e2", trace.pattern_id)
+        return None

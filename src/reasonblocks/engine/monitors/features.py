@@ -1,0 +1,225 @@
+"""What the monitors look at: the features of one step, read once and handed to all of them.
+
+Texts may be 64,000 characters long. Digests cover all of it, words and phrases only the head and the tail.
+"""
+
+import re
+from hashlib import blake2b
+from typing import Any
+
+import msgspec
+
+from .claims import Claim, claim_of
+from .roles import Role, role_of
+from .words import WordSet, split, split_sentences, word_set
+
+_QUOTE = 100
+"""How long a quotation may be."""
+_THOUGHT_HEAD, _THOUGHT_TAIL = 3_000, 1_000
+_RESULT_HEAD, _RESULT_TAIL = 900, 600
+_MOST_DECODED = 8_000
+"""Longer arguments are not taken apart."""
+_MOST_LEAVES = 64
+_DEEPEST = 4
+
+_FAILURE_WORDS = frozenset(
+    "cannot command could denied error errors exception exit exitcode fail failed failure fatal file invalid "
+    "permission returncode traceback unable".split()
+)
+"""Without one of these no result says that something failed; most results are done with that."""
+_SUCCEEDS_AT_START = re.compile(r"\W{0,3}(?:return ?code|exit ?code|exit ?status)\W{1,3}0\b", re.IGNORECASE)
+_FAILS_AT_START = re.compile(
+    r"\W{0,3}(?:error|exception|fatal|failed|failure|traceback|invalid|unable to|cannot|could not|permission denied)\b"
+    r"|\W{0,3}(?:return ?code|exit ?code|exit ?status)\W{1,3}[1-9]",
+    re.IGNORECASE,
+)
+_FAILS = re.compile(
+    r"Traceback \(most recent call last\)|: command not found|No such file or directory|\b[1-9]\d* failed\b"
+    r"|(?:Error|Exception): |^(?:FAIL|FAILED|ERROR)\b|\bexit(?:ed with)? (?:code|status):? [1-9]",
+    re.MULTILINE,
+)
+_UNFINISHED = frozenset("background building loading pending processing progress queued running wait waiting".split())
+_LONGEST_STATUS = 400
+"""A longer result is not a mere report of how far something is."""
+_CHANGING = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+(?:[.,:]\d+)*|\s+", re.IGNORECASE)
+"""What differs between two results of the same shape: numbers, addresses, hashes, blanks."""
+_AROUND_TOKENS = "\"'`,;.!?()[]{}"
+
+
+class ObservedStep(msgspec.Struct, frozen=True, gc=False):
+    """One step as it happened, whoever reported it."""
+
+    thought: str = ""
+    action: str = ""
+    action_input: str = ""
+    observation: str = ""
+    is_error: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        thought: str | None,
+        action: str | None,
+        action_input: str | None,
+        observation: str | None,
+        is_error: bool | None,
+    ) -> "ObservedStep":
+        """From the fields of the wire, where anything may be null."""
+        return cls(thought or "", action or "", action_input or "", observation or "", bool(is_error))
+
+    def digest(self) -> bytes:
+        """What tells this step from any other."""
+        thought, action, given, result = self.thought, self.action, self.action_input, self.observation
+        head = f"{self.is_error} {len(thought)} {len(action)} {len(given)} "
+        return _digest(f"{head}{thought}{action}{given}{result}", 16)
+
+
+class StepFeatures(msgspec.Struct, frozen=True, gc=False):
+    """What one step says, does and gets back, ready to be compared."""
+
+    index: int
+    thought: str
+    """Head and tail of it."""
+    thought_words: WordSet
+    claims: tuple[Claim, ...]
+    action: str
+    role: Role
+    arguments: str
+    """The values the call was given."""
+    call: bytes
+    """The same for the same call; of a step without one, for the same thought."""
+    target: bytes
+    """The same for calls that differ in plain words alone: same tool, same paths, ids, flags and numbers."""
+    call_words: WordSet
+    """The plain words of the call."""
+    result: bytes
+    """The same for the same result."""
+    result_excerpt: str
+    """Head and tail of it."""
+    result_words: WordSet
+    result_size: int
+    failed: bool
+    failure: bytes
+    """The same for failures that differ in numbers, hashes and blanks alone; empty if nothing failed."""
+    unfinished: bool
+    """The result says that something elsewhere still goes on."""
+
+    @property
+    def speaks_only(self) -> bool:
+        """Whether the step has no call at all."""
+        return not self.action
+
+    def call_quote(self) -> str:
+        """The call as a quotation; of a step without one, the thought."""
+        return quote(f"{self.action} {self.arguments}" if self.action else self.thought)
+
+    def thought_quote(self) -> str:
+        """The thought as a quotation."""
+        return quote(self.thought)
+
+    def result_quote(self) -> str:
+        """The result as a quotation."""
+        return quote(self.result_excerpt)
+
+
+def read_step(index: int, step: ObservedStep) -> StepFeatures:
+    """The features of the step at `index` of its run."""
+    thought = _head_and_tail(step.thought, _THOUGHT_HEAD, _THOUGHT_TAIL)
+    thought_words, claims = _read_thought(thought)
+    action = step.action[:_MOST_DECODED]
+    leaves = _leaves(step.action_input)
+    arguments = "\n".join(leaves)
+    target, call_words = _read_call(action, leaves)
+    result = _head_and_tail(step.observation, _RESULT_HEAD, _RESULT_TAIL)
+    result_words = split(result)
+    distinct = set(result_words)
+    failed = step.is_error or (not distinct.isdisjoint(_FAILURE_WORDS) and _says_failed(result))
+    return StepFeatures(
+        index=index,
+        thought=thought,
+        thought_words=thought_words,
+        claims=claims,
+        action=action,
+        role=role_of(action, arguments),
+        arguments=arguments,
+        call=_digest(f"{step.action}\n{step.action_input}" if action else step.thought),
+        target=target,
+        call_words=call_words,
+        result=_digest(step.observation),
+        result_excerpt=result,
+        result_words=word_set(result_words),
+        result_size=len(step.observation),
+        failed=failed,
+        failure=_digest(_CHANGING.sub(" ", result.lower())) if failed else b"",
+        unfinished=len(result) <= _LONGEST_STATUS and not distinct.isdisjoint(_UNFINISHED),
+    )
+
+
+def quote(text: str, limit: int = _QUOTE) -> str:
+    """The beginning of a text on one line, cut to what a quotation may be."""
+    line = " ".join(text[: 3 * limit].split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _says_failed(result: str) -> bool:
+    if _SUCCEEDS_AT_START.match(result):
+        return False  # whatever error it goes on to speak of
+    return _FAILS_AT_START.match(result) is not None or _FAILS.search(result) is not None
+
+
+def _head_and_tail(text: str, head: int, tail: int) -> str:
+    return text if len(text) <= head + tail else f"{text[:head]}\n{text[-tail:]}"
+
+
+def _digest(text: str, size: int = 8) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
+
+
+def _read_thought(thought: str) -> tuple[WordSet, tuple[Claim, ...]]:
+    """All words of a thought, and what its sentences claim."""
+    sentences = split_sentences(thought)
+    claims = [claim for sentence, words in sentences if (claim := claim_of(sentence, words)) is not None]
+    return word_set([word for _, words in sentences for word in words]), tuple(claims)
+
+
+def _read_call(action: str, leaves: list[str]) -> tuple[bytes, WordSet]:
+    """What a call is about, apart from plain words, and those words."""
+    fixed = [action]
+    plain: list[str] = []
+    for leaf in leaves:
+        tokens = leaf.split()
+        if len(tokens) < 2:  # a value on its own names something, in whatever letters
+            fixed.append(leaf)
+            continue
+        for token in tokens:
+            bare = token.strip(_AROUND_TOKENS)
+            # Whatever is more than letters names a certain thing: a path, a flag, an id, a date.
+            (plain if bare.isalpha() else fixed).append(bare)
+    return _digest("\n".join(fixed)), word_set([word.lower() for word in plain])
+
+
+def _leaves(arguments: str) -> list[str]:
+    """The values of the arguments without their names; where they are not JSON, all of it is one value."""
+    if not arguments:
+        return []
+    if len(arguments) > _MOST_DECODED:
+        return [_head_and_tail(arguments, _THOUGHT_HEAD, _THOUGHT_TAIL)]
+    try:
+        value = msgspec.json.decode(arguments)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
+        return [arguments]
+    leaves: list[str] = []
+    _collect(value, leaves, 0)
+    return leaves
+
+
+def _collect(value: Any, leaves: list[str], depth: int) -> None:
+    if len(leaves) >= _MOST_LEAVES:
+        return
+    if isinstance(value, dict | list) and depth < _DEEPEST:
+        for item in value.values() if isinstance(value, dict) else value:
+            _collect(item, leaves, depth + 1)
+    elif isinstance(value, str):
+        leaves.append(value)
+    elif value is not None:
+        leaves.append(str(value)[:_QUOTE])

@@ -1,0 +1,153 @@
+"""What a call does, told from its name and its arguments rather than from a list of known tools."""
+
+import re
+from functools import lru_cache
+
+import msgspec
+
+from .words import split
+
+_LONGEST_NAME = 200
+_READ_TEXT = 3_000
+"""How much of the arguments is looked at."""
+
+_LOOKS = frozenset(
+    "browse cat check count describe fetch find get glob grep head inspect list look lookup ls open page query "
+    "read recall retrieve scroll search show status tail view visit websearch".split()
+)
+_CHANGES = frozenset(
+    "add append apply assign book buy cancel change click commit create delete disable drop edit enable exchange fill "
+    "insert install modify move overwrite patch pay post publish push put refund remove rename replace reset "
+    "return save send set store submit toggle transfer type update upload write".split()
+)
+_RUNS = frozenset(
+    "bash build calculate cmd code command compile computerterminal console eval exec execute interpreter ipython lint "
+    "powershell python repl run sandbox script shell sql terminal test tests validate verify".split()
+)
+_NOTES = frozenset("memo note notes plan scratchpad think thought todo todos".split())
+_WAITS = frozenset("await bashoutput poll sleep wait watch".split())
+_ENDS = frozenset("answer complete conclude done end finalise finalize finish final respond submit".split())
+_NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+_SHELL_WRITES = re.compile(
+    r"(?:^|[\s;&|(])(?:sed\s+(?:-\S+\s+)*-\w*i|tee|patch|git\s+apply)(?=\s|$)"
+    r"|(?<![0-9&<>=-])>>?\s*(?![&>=\s]|/dev/null)[\w./~$\"']"
+    r"|\.write(?:_text|_bytes|lines)?\(|open\([^)\n]{0,200},\s*['\"][wax]",
+)
+_SHELL_CHANGES = re.compile(
+    r"(?:^|[\s;&|(])(?:mv|cp|rm|mkdir|touch|chmod|ln|unzip|tar"
+    r"|git\s+(?:add|checkout|clone|commit|merge|mv|pull|push|rebase|reset|restore|revert|rm|stash|switch)"
+    r"|(?:pip3?|npm|apt|apt-get|yarn|cargo|conda|brew|uv|poetry)\s+(?:-\S+\s+)*(?:install|add|update|upgrade|remove))"
+    r"(?=\s|$)"
+)
+_WRITE_WORDS = frozenset("apply open patch sed tee write writelines".split())
+_CHANGE_WORDS = frozenset(
+    "apt brew cargo chmod conda cp git ln mkdir mv npm pip pip3 poetry rm tar touch unzip uv yarn".split()
+)
+_SHELL_RUNS = re.compile(
+    r"(?:^|[\s;&|(/])(?:python[\d.]*|pytest|tox|node|deno|bun|make|cmake|mvn|gradle|ruby|java|javac|gcc|g\+\+|clang|rustc"
+    r"|jest|ctest|perl|php|Rscript|mypy|ruff|eslint|tsc|curl"
+    r"|(?:npm|yarn|cargo|go|uv)\s+(?:test|run|build|check|vet)|(?:ba|z)?sh\s+\S+\.sh)(?=\s|$)"
+    r"|(?:^|[\s;&|(])\./\S+"
+)
+_SHELL_WAITS = re.compile(r"(?:^|[\s;&|(])(?:sleep|wait)\s|time\.sleep\(")
+_SHELL_ENDS = re.compile(r"\bfinal_answer\(|COMPLETE_TASK|SUBMIT_FINAL|\b(?:submit|finish)\(\)")
+
+
+class Role(msgspec.Struct, frozen=True, gc=False):
+    """What a call does; several may hold at once, for a shell line can do anything."""
+
+    looks: bool = False
+    """It only looks something up."""
+    changes: bool = False
+    """It changes something outside the agent."""
+    writes: bool = False
+    """It puts new content somewhere, which then has to prove itself."""
+    runs: bool = False
+    """It runs something, and so shows whether that works."""
+    notes: bool = False
+    """It only writes down the agent's own plans."""
+    waits: bool = False
+    """It waits for something that runs elsewhere."""
+    ends: bool = False
+    """It hands in the result."""
+
+    @property
+    def may_change(self) -> bool:
+        """Whether the world may be another after it: what is not known to be harmless is not."""
+        return self.changes or not (self.looks or self.notes or self.waits)
+
+
+SPEAKS = Role(notes=True)
+"""A step without any call."""
+
+
+def role_of(action: str, arguments: str) -> Role:
+    """What the call of a step does; `arguments` are its values as text."""
+    if not action:
+        return SPEAKS
+    role = _named(action[:_LONGEST_NAME])
+    return _of_command(role, arguments[:_READ_TEXT]) if role.runs else role
+
+
+@lru_cache(maxsize=4_096)
+def _named(action: str) -> Role:
+    """By the first telling word of each name: `get_update_status` looks, `update_status` changes."""
+    kinds = {kind for name in action.split(",") if (kind := _kind(name))}
+    ends = any(part.lower() in _ENDS for part in _NAME_PART.findall(action))
+    if not kinds:
+        return Role(ends=ends)
+    return Role(
+        looks=kinds <= {"looks", "notes", "waits"} and "looks" in kinds,
+        changes="changes" in kinds,
+        writes="changes" in kinds,
+        runs="runs" in kinds,
+        notes=kinds == {"notes"},
+        waits="waits" in kinds,
+        ends=ends,
+    )
+
+
+def _kind(name: str) -> str:
+    parts = [part.lower() for part in _NAME_PART.findall(name)]
+    if name.strip().lower() in _WAITS:
+        return "waits"
+    for part in parts:
+        for kind, words in _KINDS.items():
+            if part in words:
+                return kind
+    return ""
+
+
+_KINDS = {"notes": _NOTES, "waits": _WAITS, "looks": _LOOKS, "changes": _CHANGES, "runs": _RUNS}
+
+
+def _of_command(role: Role, command: str) -> Role:
+    """A tool that runs whatever it is given does what the command does."""
+    if not command:
+        return role
+    words = set(split(command))  # most patterns need not be tried, for the word they begin with is not there
+    writes = role.writes or (
+        (">" in command or not words.isdisjoint(_WRITE_WORDS)) and _SHELL_WRITES.search(command) is not None
+    )
+    changes = writes or (not words.isdisjoint(_CHANGE_WORDS) and _SHELL_CHANGES.search(command) is not None)
+    runs = not _is_shell(command) or _SHELL_RUNS.search(command) is not None
+    return Role(
+        looks=not changes and not runs,
+        changes=changes,
+        writes=writes,
+        runs=runs,
+        waits=role.waits or (not words.isdisjoint(_WAITS) and _SHELL_WAITS.search(command) is not None),
+        ends=role.ends or (not words.isdisjoint(_ENDS) and _SHELL_ENDS.search(command) is not None),
+    )
+
+
+_SHELL_LINE = re.compile(
+    r"\s*(?:awk|cat|cd|chmod|cp|cut|df|diff|du|echo|env|file|find|git|grep|head|less|ln|ls|mkdir|mv|nl|ps|pwd|rg|rm|sed|sort"
+    r"|stat|tail|tee|touch|tree|wc|which)\b"
+)
+
+
+def _is_shell(command: str) -> bool:
+    """Whether it begins with a command that shows or moves things; other code runs."""
+    return _SHELL_LINE.match(command) is not None

@@ -1,0 +1,164 @@
+"""All monitors over one trajectory."""
+
+import math
+from collections import deque
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from ...runtime.contain import incidents
+from ..answers import Evidence, Scorer
+from .base import FIRE_THRESHOLD, Monitor, MonitorState, Reading
+from .features import ObservedStep, StepFeatures, read_step
+from .profiles import DEFAULT_WEIGHTS, HEAVIEST, Weights
+
+DIGITS = 4
+"""Of scores and of the composite, on the wire as in every comparison."""
+RECENT = 4
+"""How many of the newest steps keep their reading."""
+THOUGHTS = 5
+"""How many of the newest thoughts a lookup may ask with."""
+_LONGEST_THOUGHT = 1_000
+
+
+class SuiteReading(msgspec.Struct, frozen=True):
+    """What all monitors say after a step."""
+
+    scores: dict[str, float]
+    evidence: dict[str, Evidence] = {}
+    """By monitor, of those that have something to show."""
+
+    @property
+    def fired(self) -> list[str]:
+        """The monitors at or above the threshold."""
+        return [name for name, score in self.scores.items() if score >= FIRE_THRESHOLD]
+
+    def composite(self, weights: Weights) -> float:
+        """The weighted sum of the scores."""
+        return round(sum([score * weights.get(name, 0.0) for name, score in self.scores.items()]), DIGITS)
+
+
+class MonitorSuite:
+    """The monitors of an engine, and what is known about them."""
+
+    def __init__(self, monitors: Sequence[Monitor]) -> None:
+        self.monitors = tuple(monitors)
+        self.quiet = SuiteReading({monitor.name: 0.0 for monitor in monitors})
+        """The reading of a trajectory in which nothing was found."""
+        self.failure_types: Mapping[str, str] = {monitor.name: monitor.failure_type for monitor in monitors}
+        self.default_weights: Weights = {monitor.name: _default_weight(monitor) for monitor in monitors}
+
+    def scorers(self) -> list[Scorer]:
+        """The monitors as GET /monitor/scorers shows them."""
+        return [
+            Scorer(
+                monitor.name,
+                monitor.failure_type,
+                self.default_weights[monitor.name],
+                FIRE_THRESHOLD,
+                monitor.description,
+            )
+            for monitor in self.monitors
+        ]
+
+    def start(self) -> "Trajectory":
+        """A trajectory without any steps."""
+        return Trajectory(self)
+
+
+class Trajectory:
+    """The monitors' memory of one run. Not for two threads at once."""
+
+    __slots__ = ("_recent", "_states", "_suite", "_thoughts", "length")
+
+    def __init__(self, suite: MonitorSuite) -> None:
+        self._suite = suite
+        self._states = [_Contained(monitor) for monitor in suite.monitors]
+        self._recent: deque[tuple[int, bytes, SuiteReading]] = deque(maxlen=RECENT)
+        self._thoughts: deque[str] = deque(maxlen=THOUGHTS)
+        self.length = 0
+        """How many steps have been observed."""
+
+    def observe(self, step: ObservedStep, digest: bytes | None = None) -> SuiteReading:
+        """Take the next step in; `digest` is that of the step, if it is known already."""
+        features = read_step(self.length, step)
+        reading = self._read(features)
+        self._recent.append((self.length, digest or step.digest(), reading))
+        if step.thought:
+            self._thoughts.append(step.thought[:_LONGEST_THOUGHT])
+        self.length += 1
+        return reading
+
+    def reading(self) -> SuiteReading:
+        """What the monitors say now."""
+        return self._recent[-1][2] if self._recent else self._suite.quiet
+
+    def known_reading(self, index: int, digest: bytes) -> SuiteReading | None:
+        """The reading after step `index`, if it is a recent one and was exactly this step."""
+        for recent, observed, reading in self._recent:
+            if recent == index:
+                return reading if observed == digest else None
+        return None
+
+    def thoughts(self) -> tuple[str, ...]:
+        """The newest thoughts, oldest first."""
+        return tuple(self._thoughts)
+
+    def _read(self, features: StepFeatures) -> SuiteReading:
+        readings = [state.observe(features) for state in self._states]
+        if not any(reading.score for reading in readings):
+            return self._suite.quiet
+        named = [(state.name, reading) for state, reading in zip(self._states, readings, strict=True)]
+        return SuiteReading(
+            {name: round(reading.score, DIGITS) for name, reading in named},
+            {name: reading.evidence for name, reading in named if reading.score and reading.evidence is not None},
+        )
+
+
+class _Contained:
+    """One monitor in one trajectory; if it breaks it is silent for the rest of it."""
+
+    __slots__ = ("_state", "name")
+
+    def __init__(self, monitor: Monitor) -> None:
+        self.name = monitor.name
+        self._state: MonitorState | None = None
+        try:
+            self._state = monitor.start()
+        except Exception as error:
+            incidents.note(f"monitor {self.name!r}", error)
+
+    def observe(self, step: StepFeatures) -> Reading:
+        if self._state is None:
+            return _SILENT
+        try:
+            reading = self._state.observe(step)
+            return _checked(self.name, reading) if reading.score else _SILENT
+        except Exception as error:  # anyone can write a monitor, and the others shall work
+            incidents.note(f"monitor {self.name!r}", error)
+            self._state = None
+            return _SILENT
+
+
+_SILENT = Reading()
+
+
+def _checked(name: str, reading: Reading) -> Reading:
+    """The reading within its bounds, its evidence in the shape that the wire has for it."""
+    given = reading.evidence
+    if given is None:
+        return Reading(_within_bounds(reading.score))
+    evidence = Evidence(
+        name, str(given.reason), [int(step) for step in given.steps], [str(text) for text in given.quotes]
+    )
+    return Reading(_within_bounds(reading.score), evidence)
+
+
+def _within_bounds(score: float) -> float:
+    return 0.0 if math.isnan(score) else min(1.0, max(0.0, score))
+
+
+def _default_weight(monitor: Monitor) -> float:
+    """That of the contract; a monitor of another package may bring one of its own as `default_weight`."""
+    weight = DEFAULT_WEIGHTS.get(monitor.name, getattr(monitor, "default_weight", 0.0))
+    return min(HEAVIEST, _within_bounds(float(weight)))

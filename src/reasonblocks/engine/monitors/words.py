@@ -1,0 +1,124 @@
+"""Texts as sets of word stems, small and quick to compare.
+
+A set of words is one integer with a bit for each stem (`WordSet`). Two stems may share a bit; that is rare, and it only
+ever makes two texts look a little more alike.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+from zlib import crc32
+
+WordSet = int
+"""Stems, one bit each; 0 is the empty set."""
+
+BITS = 2_048
+_LONGEST_WORD = 64
+"""Longer ones are blobs, not words."""
+_MOST_WORDS = 20_000
+"""Words whose bit is remembered; hostile text must not fill the memory."""
+_BIT = tuple(1 << place for place in range(BITS))
+_WORD = re.compile(r"\w+")
+_ASCII_BLANKS = {code: " " for code in range(128) if not _WORD.match(chr(code)) and code != 10} | {ord("_"): " "}
+"""Whatever parts words but the line break, as a table: on plain English three times as fast as matching."""
+
+_SAYS_NOTHING = frozenset(
+    "about above after again all also although always and any are because been before being below between both but "
+    "can cannot could did does doing don done down during each else ever every few first for from further get gets "
+    "getting give given goes going got had has have having here how however into its itself just know last let like "
+    "likely look looks made make makes making many may maybe might more most much must need needed needs next not "
+    "nothing now off once one ones only other our out over own perhaps please probably put really same see seems "
+    "several shall should show since some something still such sure take than that the their them then there these "
+    "they thing things think this those though through too try trying two under until use used using very want was "
+    "way well were what when where whether which while who why will with within without would yes yet you your".split()
+)
+_SUFFIXES = (
+    "ations ation ements ement ments ment ingly ings ing edly ures ure ied ies iest ier ers er est ed es s ly".split()
+)
+_SHORTEST_STEM = 3
+
+
+class _Bits(dict[str, WordSet]):
+    """The bit of each word, 0 for words that say nothing; filled as words turn up."""
+
+    def __missing__(self, word: str) -> WordSet:
+        if len(word) > _LONGEST_WORD:
+            return 0
+        bit = _bit(word)
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+        self[word] = bit
+        return bit
+
+
+_bits = _Bits()
+
+
+def split(text: str) -> list[str]:
+    """The words of a text in lower case, without punctuation."""
+    lowered = text.lower()
+    if lowered.isascii():
+        return lowered.translate(_ASCII_BLANKS).split()
+    words: list[str] = _WORD.findall(lowered.replace("_", " "))
+    return words
+
+
+def split_sentences(text: str) -> list[tuple[str, list[str]]]:
+    """The sentences of a text, each with its words."""
+    lines = text.replace(". ", ".\n").replace("? ", "?\n").replace("! ", "!\n")
+    lowered = lines.lower()
+    sentences = lines.split("\n")
+    if lowered.isascii():
+        return list(zip(sentences, map(str.split, lowered.translate(_ASCII_BLANKS).split("\n")), strict=True))
+    return [(sentence, split(sentence)) for sentence in sentences]
+
+
+def word_set(words: Iterable[str]) -> WordSet:
+    """The stems of those words that say something."""
+    return reduce(or_, filter(None, map(_bits.__getitem__, set(words))), 0)
+
+
+def stem(word: str) -> str:
+    """What the forms of a word have in common, roughly: expiry, expired, expiration -> expir."""
+    for suffix in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_STEM:
+            word = word[: -len(suffix)]
+            if word[-1] == word[-2] and word[-1] not in "lsz":
+                word = word[:-1]
+            break
+    return word.rstrip("ey") if len(word) > _SHORTEST_STEM else word
+
+
+def phrases(*lists: str) -> re.Pattern[str]:
+    """A pattern for any of the phrases in these lists, which commas part; `*` stands for the rest of a word."""
+    escaped = [re.escape(phrase.strip()).replace(r"\*", r"\w*") for line in lists for phrase in line.split(",")]
+    return re.compile(rf"\b(?:{'|'.join(escaped)})\b", re.IGNORECASE)
+
+
+def size(words: WordSet) -> int:
+    """How many stems a set holds."""
+    return words.bit_count()
+
+
+def alike(one: WordSet, other: WordSet) -> float:
+    """The share of common stems among all of both (Jaccard); 0 where one of them is empty."""
+    common = (one & other).bit_count()
+    return common / (one | other).bit_count() if common else 0.0
+
+
+def overlap(one: WordSet, other: WordSet) -> float:
+    """The share of common stems in the smaller one of both."""
+    common = (one & other).bit_count()
+    return common / min(one.bit_count(), other.bit_count()) if common else 0.0
+
+
+def covered(words: WordSet, by: WordSet) -> float:
+    """The share of `words` that `by` holds as well; 1 for no words at all."""
+    return (words & by).bit_count() / words.bit_count() if words else 1.0
+
+
+def _bit(word: str) -> WordSet:
+    if len(word) < 3 or word in _SAYS_NOTHING or word.isdigit():
+        return 0
+    return _BIT[crc32(stem(word).encode("utf-8", "surrogatepass")) % BITS]

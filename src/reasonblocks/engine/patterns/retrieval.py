@@ -1,0 +1,126 @@
+"""Lookups: which patterns have to do with what an agent says. From any event loop, without the database."""
+
+from typing import Literal, NamedTuple
+
+from ...types import Tier
+from ..answers import Retrieval, Trace
+from ..embedding.calibration import calibration_for
+from ..embedding.worker import EmbeddingWorker
+from ..errors import Invalid
+from ..index.index import VectorIndex
+from ..index.shard import Hit, Vector
+from ..principal import Principal
+from ..requests import RetrieveRequest
+from .catalogue import E2_SCOPE, Catalogue, LivePattern, e1_scope
+
+DEFAULT_TOP_K = 5
+GATES = {"e1": 0.8, "e2": 0.7}
+"""The least similarity of each tier; a pattern may ask for more."""
+_ROOM = 8
+"""Hits that are asked for beyond those wanted, since a pattern's own gate may keep some of them back."""
+_ROUNDING = 0.001
+"""What a cosine may lose on its way to a similarity and back; near the gate the similarity decides."""
+
+
+class Lookup(NamedTuple):
+    """What is looked for, once it is clear who asks."""
+
+    tier: Literal["e1", "e2"]
+    org_id: str
+    failure_type: str | None
+    """Only e2 is narrowed by it; a pattern that is about nothing in particular does not match then."""
+
+    @property
+    def scope(self) -> str:
+        """Where in the index to look."""
+        return E2_SCOPE if self.tier == "e2" else e1_scope(self.org_id)
+
+    def admits(self, pattern: LivePattern) -> bool:
+        """Whether a pattern is one of those looked for; the index may lag behind what is known here."""
+        if pattern.tier != self.tier:
+            return False
+        if self.tier == "e1":
+            return pattern.org_id == self.org_id
+        return self.failure_type in (None, pattern.failure_type)
+
+
+class Retriever:
+    """Answers from the catalogue, the embedder and the index."""
+
+    def __init__(self, catalogue: Catalogue, index: VectorIndex, embedding: EmbeddingWorker) -> None:
+        self._catalogue = catalogue
+        self._index = index
+        self._embedding = embedding
+        self._calibration = calibration_for(embedding.embedder.name)
+
+    async def retrieve(self, principal: Principal, request: RetrieveRequest) -> Retrieval:
+        """The patterns of one tier that pass its gate, the most similar first; of e3 all there are."""
+        tier = asked_tier(request)
+        top_k = request.top_k or DEFAULT_TOP_K
+        if tier == "e3":
+            return Retrieval([_trace(pattern, 0.0, None) for pattern in self._catalogue.e3()[:top_k]])
+        lookup = Lookup(tier, principal.org(), (request.failure_type or None) if tier == "e2" else None)
+        if not self._may_match(lookup, request.context):
+            return Retrieval([])
+        vector = await self._embedding.embed(request.context)
+        return Retrieval(await self._nearest(lookup, vector, top_k))
+
+    def _may_match(self, lookup: Lookup, context: str) -> bool:
+        """Whether anything could be found: embedding the context costs more than all the rest of a step."""
+        view = self._catalogue.view
+        if not context.strip():
+            return False
+        if lookup.tier == "e1":
+            return lookup.org_id in view.e1_orgs
+        if lookup.failure_type is not None:
+            return lookup.failure_type in view.e2_failure_types
+        return bool(view.e2_failure_types) and (view.screen is None or view.screen.passes(context))
+
+    async def _nearest(self, lookup: Lookup, vector: Vector, top_k: int) -> list[Trace]:
+        least = self._calibration.cosine_for(GATES[lookup.tier]) - _ROUNDING
+        limit = top_k + _ROOM
+        while True:
+            hits = await self._index.search(vector, lookup.scope, lookup.failure_type, limit=limit, least_cosine=least)
+            passed = self._passed(lookup, hits)
+            if len(passed) >= top_k or len(hits) < limit:
+                return [_trace(*each) for each in passed[:top_k]]
+            limit *= 4  # those that kept themselves back took the room of others
+
+    def _passed(self, lookup: Lookup, hits: list[Hit]) -> list[tuple[LivePattern, float, float]]:
+        """Those that pass the gate, with their similarity and cosine."""
+        passed = []
+        for hit in hits:
+            pattern = self._catalogue.get(hit.item_id)
+            if pattern is None or not lookup.admits(pattern):
+                continue
+            similarity = round(self._calibration.similarity(hit.cosine), 4)
+            if similarity >= max(GATES[lookup.tier], pattern.gate_threshold or 0.0):
+                passed.append((pattern, similarity, round(hit.cosine, 4)))
+        return passed
+
+
+def asked_tier(request: RetrieveRequest) -> Tier:
+    """The tier a request means, by its newer or its older name."""
+    tier = request.tier or request.level
+    if tier is None:
+        raise Invalid("tier is missing; expected e1, e2 or e3", location=("tier",))
+    if request.level not in (None, tier):
+        raise Invalid(
+            f"tier is {tier!r} and level is {request.level!r}; they are two names of one thing, send one of them",
+            location=("level",),
+        )
+    return tier
+
+
+def _trace(pattern: LivePattern, similarity: float, cosine: float | None) -> Trace:
+    return Trace(
+        tier=pattern.tier,
+        level=pattern.tier,
+        pattern_id=pattern.pattern_id,
+        similarity=similarity,
+        failure_type=pattern.failure_type,
+        fields=pattern.fields,
+        model_family=pattern.model_family,
+        source_trace_id=pattern.source_trace_id,
+        cosine=cosine,
+    )

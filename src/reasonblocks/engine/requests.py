@@ -1,0 +1,256 @@
+"""What can be asked of the engine, in the shapes and the limits of the wire.
+
+Optional fields may be null, as some clients send them; unknown fields are ignored. Each struct is the body of one
+route, and the same struct serves an embedded engine.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from ..limits import (
+    MAX_EVENTS,
+    MAX_OUTCOME,
+    MAX_RUN_ID,
+    MAX_STEP_INDEX,
+    MAX_STEPS,
+    MAX_TASK,
+    MAX_TEXT,
+    RUN_ID_PATTERN,
+)
+from ..types import Tier
+
+Status = Literal["candidate", "live", "retired"]
+FailureType = Literal["contradiction", "loop", "unverified", "churn", "sprawl", "drift"]
+
+Text = Annotated[str, Meta(max_length=MAX_TEXT)]
+Name = Annotated[str, Meta(max_length=256)]
+Label = Annotated[str, Meta(max_length=64)]
+RunId = Annotated[str, Meta(min_length=1, max_length=MAX_RUN_ID, pattern=RUN_ID_PATTERN)]
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+TopK = Annotated[int, Meta(ge=1, le=50)]
+Weights = Annotated[dict[Name, float], Meta(max_length=64)]
+FilePaths = Annotated[list[Annotated[str, Meta(max_length=4_096)]], Meta(max_length=1_024)]
+Texts = Annotated[list[Text], Meta(max_length=256)]
+
+
+# -- lookups ---------------------------------------------------------------------------------------
+
+
+class RetrieveRequest(msgspec.Struct):
+    """POST /traces/retrieve. `level` is the older name of `tier`; one of them is needed."""
+
+    context: Text
+    tier: Tier | None = None
+    level: Tier | None = None
+    top_k: TopK | None = None
+    model: Name | None = None
+    failure_type: Label | None = None
+
+
+class TraceStep(msgspec.Struct):
+    """One step of a trace that is evaluated."""
+
+    thought: Text | None = None
+    action: Text | None = None
+    action_input: Text | None = None
+    observation: Text | None = None
+    observation_is_error: bool | None = None
+
+
+class EvaluateRequest(msgspec.Struct):
+    """POST /monitors/evaluate; with `run_id` and `offset`, `steps` holds only what follows the first `offset`."""
+
+    steps: Annotated[list[TraceStep], Meta(max_length=MAX_STEPS)]
+    model: Name | None = None
+    task_profile: Label | None = None
+    weights: Weights | None = None
+    org_id: Name | None = None
+    project_id: Name | None = None
+    run_id: RunId | None = None
+    offset: Annotated[int, Meta(ge=0, le=2**31)] | None = None
+
+
+class ScoreRequest(msgspec.Struct):
+    """POST /score."""
+
+    text: Text
+    context: Text | None = None
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+
+class RunStart(msgspec.Struct, kw_only=True):
+    """POST /monitor/runs."""
+
+    run_id: RunId
+    agent_name: Text | None = None
+    task: Annotated[str, Meta(max_length=MAX_TASK)] | None = None
+    model: Name | None = None
+    framework: Name | None = None
+    codebase_id: Name | None = None
+    org_id: Name | None = None
+    project_id: Name | None = None
+    task_profile: Label | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class Step(msgspec.Struct, kw_only=True):
+    """POST /monitor/runs/{run_id}/steps."""
+
+    step_index: Annotated[int, Meta(ge=0, le=MAX_STEP_INDEX)]
+    action: Text | None = None
+    action_input: Text | None = None
+    thought: Text | None = None
+    observation: Text | None = None
+    is_error: bool | None = None
+    tokens: Count | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cache_read_tokens: Count | None = None
+    step_model: Name | None = None
+    injections: Texts | None = None
+    injection_sources: Texts | None = None
+    intervention_texts: Texts | None = None
+    monitors_fired: Texts | None = None
+    failure_type: Label | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class RunFinish(msgspec.Struct, kw_only=True):
+    """POST /monitor/runs/{run_id}/finish."""
+
+    outcome: Annotated[str, Meta(max_length=MAX_OUTCOME)]
+
+
+class RunStartEvent(RunStart, kw_only=True, tag_field="type", tag="run_start"):
+    """A `run_start` among other events."""
+
+
+class StepEvent(Step, kw_only=True, tag_field="type", tag="step"):
+    """A `step` among other events."""
+
+    run_id: RunId
+
+
+class RunFinishEvent(RunFinish, kw_only=True, tag_field="type", tag="run_finish"):
+    """A `run_finish` among other events."""
+
+    run_id: RunId
+
+
+RunEvent = RunStartEvent | StepEvent | RunFinishEvent
+
+
+class EventsRequest(msgspec.Struct):
+    """POST /monitor/events; each event is decoded by itself, so that a bad one does not spoil the others."""
+
+    events: Annotated[list[msgspec.Raw], Meta(max_length=MAX_EVENTS)]
+
+
+# -- profiles, traces, patterns ----------------------------------------------------------------------
+
+
+class ProfileCreate(msgspec.Struct):
+    """POST /monitor/profiles."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_\-.]+$")]
+    weights: Weights
+    description: Annotated[str, Meta(max_length=2_000)] | None = None
+    org_id: Name | None = None
+
+
+class ProfileChange(msgspec.Struct):
+    """PATCH /monitor/profiles/{id}: what is left out stays."""
+
+    weights: Weights | None = None
+    description: Annotated[str, Meta(max_length=2_000)] | None = None
+
+
+class StoredStep(msgspec.Struct):
+    """A step of a trace that is stored for distillation."""
+
+    step_index: Annotated[int, Meta(ge=0, le=MAX_STEP_INDEX)]
+    thought: Text | None = None
+    action: Text | None = None
+    action_input: Text | None = None
+    observation: Text | None = None
+    difficulty: float | None = None
+    state: Label | None = None
+    tokens_used: Count | None = None
+
+
+class TraceUpload(msgspec.Struct):
+    """POST /traces: a trace with its steps (200), or a manifest with its calls (202)."""
+
+    trace_id: RunId | None = None
+    steps: Annotated[list[StoredStep], Meta(max_length=MAX_STEPS)] | None = None
+    outcome: Annotated[str, Meta(max_length=MAX_OUTCOME)] | None = None
+    manifest: dict[str, Any] | None = None
+    calls: Annotated[list[dict[str, Any]], Meta(max_length=MAX_STEPS)] | None = None
+    org_id: Name | None = None
+
+
+class PatternCreate(msgspec.Struct):
+    """POST /library/patterns."""
+
+    tier: Tier
+    fields: dict[str, Any]
+    failure_type: FailureType | None = None
+    gate_threshold: Share | None = None
+    model_family: Label | None = None
+    status: Status | None = None
+    org_id: Name | None = None
+
+
+class PatternChange(msgspec.Struct):
+    """PATCH /library/patterns/{tier}/{pattern_id}: fields are merged, null removes one; what is left out stays."""
+
+    fields: dict[str, Any] | None = None
+    failure_type: FailureType | msgspec.UnsetType | None = msgspec.UNSET
+    gate_threshold: Share | msgspec.UnsetType | None = msgspec.UNSET
+    model_family: Label | None = None
+    status: Status | None = None
+
+
+# -- findings --------------------------------------------------------------------------------------
+
+Content = Annotated[str, Meta(min_length=1, max_length=8_000)]
+
+
+class FindingCreate(msgspec.Struct):
+    """POST /findings/{codebase_id}."""
+
+    content: Content
+    file_path: Annotated[str, Meta(max_length=4_096)] | None = None
+    finding_type: Label | None = None
+    metadata: dict[str, Any] | None = None
+    org_id: Name | None = None
+
+
+class FindingChange(msgspec.Struct):
+    """PATCH /findings/{codebase_id}/{finding_id}: what is left out stays."""
+
+    content: Content | None = None
+    file_path: Annotated[str, Meta(max_length=4_096)] | None = None
+    finding_type: Label | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class FindingSearch(msgspec.Struct):
+    """POST /findings/{codebase_id}/search."""
+
+    query: Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
+    top_k: TopK | None = None
+    score_threshold: Share | None = None
+    org_id: Name | None = None
+
+
+class FindingInvalidate(msgspec.Struct):
+    """POST /findings/{codebase_id}/invalidate."""
+
+    file_paths: FilePaths
+    org_id: Name | None = None

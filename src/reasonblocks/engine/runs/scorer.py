@@ -1,0 +1,300 @@
+"""The scorer: has stored steps read in the background, keeps what the monitors say, and tells those who watch."""
+
+import asyncio
+import contextlib
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+
+from sqlalchemy import Connection, and_, select
+from sqlalchemy.dialects.sqlite import insert
+
+from ...runtime.contain import contain, incidents
+from ..monitors.features import ObservedStep
+from ..requests import Step
+from ..store.database import Database
+from ..store.prepared import PreparedWrite
+from ..store.schema import evaluations, runs, steps
+from ..store.transact import Transactions
+from ..store.values import dump, now
+from .decoding import NewStep
+from .ingest import Applied
+from .live import Live, StepScored
+from .scoring import RunRef, ScoredStep, StepReader
+
+MOST_WAITING = 5_000
+"""Steps that wait in memory; of the runs beyond it only the row is remembered, and their steps are read again."""
+MOST_BEHIND = 10_000
+AT_ONCE = 250
+"""Steps whose scores are written together."""
+SLICE_SECONDS = 0.001
+"""How long the monitors work before others get their turn."""
+QUIET_SECONDS = 0.01
+"""Whoever reports steps waits for an answer, and scoring gives way to them until it has been quiet for so long,"""
+MOST_PAUSES = 5
+"""but not more often than this in a row."""
+PICKED_UP_RUNS = 1_000
+"""At a start: how many of the newest runs are looked through for steps that were not scored before the end."""
+PICKED_UP_STEPS = 5_000
+MOST_ATTEMPTS = 3
+RETRY_SECONDS = 1.0
+CLOSE_SECONDS = 5.0
+
+_keep = PreparedWrite(
+    insert(evaluations).on_conflict_do_nothing(),
+    ("run", "step_index", "scores", "composite", "fired", "failure_type", "evidence", "created_at"),
+)
+_unscored = (
+    select(steps.c.run, steps.c.step_index)
+    .outerjoin(evaluations, and_(evaluations.c.run == steps.c.run, evaluations.c.step_index == steps.c.step_index))
+    .where(evaluations.c.run.is_(None))
+)
+
+
+def observed(step: Step) -> ObservedStep:
+    """A step as the monitors take it."""
+    return ObservedStep.of(step.thought, step.action, step.action_input, step.observation, step.is_error)
+
+
+class Scorer:
+    """Scores steps of one engine, on its event loop."""
+
+    def __init__(
+        self,
+        database: Database,
+        transactions: Transactions,
+        reader: StepReader,
+        live: Live,
+        most_waiting: int = MOST_WAITING,
+    ) -> None:
+        self._database = database
+        self._transactions = transactions
+        self._reader = reader
+        self._live = live
+        self._most_waiting = most_waiting
+        self._waiting: OrderedDict[RunRef, list[NewStep]] = OrderedDict()
+        self._count = 0
+        self._behind: OrderedDict[RunRef, int] = OrderedDict()
+        """With how often it was tried in vain."""
+        self._over: dict[RunRef, None] = {}
+        self._ingesting = 0
+        self._quiet_since = 0.0
+        self._news = asyncio.Event()
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._task: asyncio.Task[None] | None = None
+
+    @contextlib.contextmanager
+    def giving_way(self) -> Iterator[None]:
+        """While somebody stores events, the background rests."""
+        self._ingesting += 1
+        try:
+            yield
+        finally:
+            self._ingesting -= 1
+            self._quiet_since = time.perf_counter()
+
+    # -- what is to be scored ----------------------------------------------------------------------
+
+    def submit(self, applied: Applied) -> None:
+        """Take in what a transaction stored; never waits."""
+        for state in applied.ahead:
+            self._add(RunRef.of(state), state.steps)
+        for state in applied.behind:
+            self._fall_behind(RunRef.of(state))
+        for state in applied.finished:
+            self._over[RunRef.of(state)] = None
+        if applied.ahead or applied.behind or applied.finished:
+            self._wake()
+
+    def _add(self, run: RunRef, new: Mapping[int, NewStep]) -> None:
+        if self._count + len(new) > self._most_waiting:
+            self._fall_behind(run)
+            return
+        self._count += len(new)
+        self._waiting.setdefault(run, []).extend(new.values())
+
+    def _fall_behind(self, run: RunRef) -> None:
+        self._behind.setdefault(run, 0)
+        if len(self._behind) > MOST_BEHIND:
+            self._behind.popitem(last=False)  # its steps stay without scores until the next start
+
+    def _wake(self) -> None:
+        self._idle.clear()
+        self._news.set()
+
+    # -- scoring at once ---------------------------------------------------------------------------
+
+    async def score(self, run: RunRef, step: Step) -> ScoredStep | None:
+        """Score one stored step now; `None` if that failed, and the step is scored later."""
+        with contain("scoring a step"):
+            scored = await self._reader.read(run, {step.step_index: observed(step)})
+            await self._store(scored)
+            return scored[0]
+        self._fall_behind(run)
+        self._wake()
+        return None
+
+    async def catch_up(self, run: RunRef) -> None:
+        """Score now what the tables hold of a run without scores."""
+        with contain("scoring a run"):
+            await self._store(await self._read([(run, await self._without_scores(run))]))
+
+    # -- the background ----------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to work; what was stored before the last end and not scored is picked up first."""
+        self._wake()
+        self._task = asyncio.create_task(self._run(), name="reasonblocks scorer")
+
+    async def drained(self) -> None:
+        """Wait until everything submitted so far is scored."""
+        await self._idle.wait()
+
+    async def aclose(self, seconds: float = CLOSE_SECONDS) -> None:
+        """Finish what waits, within the time, and stop; the rest is picked up at the next start."""
+        task, self._task = self._task, None
+        if task is None:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.drained()
+        task.cancel()
+        await asyncio.wait((task,))
+
+    async def _run(self) -> None:
+        with contain("steps without scores"):
+            for run in await self._left_over():
+                self._fall_behind(run)
+        while True:
+            await self._news.wait()
+            self._news.clear()
+            while self._waiting or self._behind:
+                try:
+                    await (self._score_waiting() if self._waiting else self._catch_up(next(iter(self._behind))))
+                except Exception as error:  # a database that is busy, or a monitor that breaks, is no end
+                    incidents.note("scoring", error)
+                    await asyncio.sleep(RETRY_SECONDS)
+                self._let_go()
+            self._let_go()
+            self._idle.set()
+
+    def _let_go(self) -> None:
+        """Forget runs that are over and have nothing left to score."""
+        done = [run for run in self._over if run not in self._waiting and run not in self._behind]
+        for run in done:
+            self._reader.forget(run)
+            del self._over[run]
+
+    async def _score_waiting(self) -> None:
+        taken: list[tuple[RunRef, dict[int, ObservedStep]]] = []
+        size = 0
+        while self._waiting and size < AT_ONCE:
+            run, given = self._waiting.popitem(last=False)
+            self._count -= len(given)
+            size += len(given)
+            taken.append((run, {new.step.step_index: observed(new.step) for new in given}))
+        try:
+            await self._store(await self._read(taken))
+        except BaseException:
+            for run, _ in taken:
+                self._fall_behind(run)
+            raise
+
+    async def _read(self, taken: Sequence[tuple[RunRef, dict[int, ObservedStep]]]) -> list[ScoredStep]:
+        scored: list[ScoredStep] = []
+        pause_at = time.perf_counter() + SLICE_SECONDS
+        for run, given in taken:
+            for portion in _portions(given):
+                scored += await self._reader.read(run, portion, over=run in self._over)
+                if time.perf_counter() > pause_at:
+                    await self._pause()
+                    pause_at = time.perf_counter() + SLICE_SECONDS
+        return scored
+
+    async def _pause(self) -> None:
+        """Let others go first, for as long as they need but not for ever."""
+        before = time.perf_counter()
+        await asyncio.sleep(0)
+        busy = time.perf_counter() - before > SLICE_SECONDS
+        for _ in range(MOST_PAUSES):
+            if not busy and not self._ingesting and time.perf_counter() - self._quiet_since > QUIET_SECONDS:
+                return
+            await asyncio.sleep(QUIET_SECONDS)
+            busy = False
+
+    async def _catch_up(self, run: RunRef) -> None:
+        """Score what the tables hold of a run without scores."""
+        attempts = self._behind.pop(run)
+        try:
+            await self._store(await self._read([(run, await self._without_scores(run))]))
+        except Exception:
+            if attempts + 1 < MOST_ATTEMPTS:
+                self._behind[run] = attempts + 1
+            raise
+
+    async def _without_scores(self, run: RunRef) -> dict[int, ObservedStep]:
+        wanted = _unscored.add_columns(
+            steps.c.thought, steps.c.action, steps.c.action_input, steps.c.observation, steps.c.is_error
+        )
+        async with self._database.reading() as connection:
+            rows = await connection.execute(wanted.where(steps.c.run == run.id))
+            return {index: ObservedStep.of(*values) for _, index, *values in rows}
+
+    async def _left_over(self) -> list[RunRef]:
+        """The newest runs that have steps without scores, newest first."""
+        newest = select(runs.c.id).order_by(runs.c.id.desc()).limit(PICKED_UP_RUNS)
+        unscored = (
+            _unscored.where(steps.c.run.in_(newest)).order_by(steps.c.run.desc()).limit(PICKED_UP_STEPS).subquery()
+        )
+        found = select(runs).where(runs.c.id.in_(select(unscored.c.run))).order_by(runs.c.id.desc())
+        async with self._database.reading() as connection:
+            return [
+                RunRef(row.id, row.org_id, row.project_id, row.run_id, row.task_profile)
+                for row in await connection.execute(found)
+            ]
+
+    # -- what comes of it --------------------------------------------------------------------------
+
+    async def _store(self, scored: Sequence[ScoredStep]) -> None:
+        if scored:
+            await self._transactions.run(lambda connection: _write(connection, scored))
+            self._live.publish(map(_told, scored))
+
+
+def _portions(given: dict[int, ObservedStep], size: int = 4) -> list[dict[int, ObservedStep]]:
+    """The steps of a run in their order, a few at a time."""
+    order = sorted(given)
+    return [{index: given[index] for index in order[at : at + size]} for at in range(0, len(order), size)]
+
+
+def _write(connection: Connection, scored: Sequence[ScoredStep]) -> None:
+    wanted = {one.run.id for one in scored}
+    there = set(connection.execute(select(runs.c.id).where(runs.c.id.in_(wanted))).scalars())
+    written_at = now()
+    rows = [
+        (
+            one.run.id,
+            one.step_index,
+            dump(one.scores),
+            one.weighed.composite,
+            dump(one.weighed.fired),
+            one.weighed.failure_type,
+            dump(one.evidence),
+            written_at,
+        )
+        for one in scored
+        if one.run.id in there  # it may have been deleted meanwhile, as too old
+    ]
+    _keep.run(connection, rows)
+
+
+def _told(scored: ScoredStep) -> StepScored:
+    return StepScored(
+        run_id=scored.run.run_id,
+        step_index=scored.step_index,
+        org_id=scored.run.org_id,
+        project_id=scored.run.project_id,
+        total_score=scored.weighed.composite,
+        fired=scored.weighed.fired,
+    )

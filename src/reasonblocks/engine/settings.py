@@ -1,0 +1,39 @@
+"""What an engine is opened with."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import SettingsError
+
+if TYPE_CHECKING:
+    from langchain_core.embeddings import Embeddings
+
+DAY_SECONDS = 86_400.0
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """How one engine works; a value that cannot work is refused where it is given."""
+
+    data_dir: Path | None = None
+    """Where everything is kept; `None` keeps it in memory, and it is gone at the end."""
+    embeddings: "str | Embeddings | None" = None
+    """`None` is the offline default; see `engine.embedding.adapter.resolve_embedder`."""
+    static_keys: tuple[str, ...] = ()
+    """Admin keys that are not in the database."""
+    stale_after: float = DAY_SECONDS
+    """Seconds without a sign of life after which a run counts as abandoned."""
+    keep_days: float | None = None
+    """How long runs and traces are kept; `None` is for ever."""
+
+    def __post_init__(self) -> None:
+        _check_positive("stale_after", self.stale_after, "seconds")
+        if self.keep_days is not None:
+            _check_positive("keep_days", self.keep_days, "days")
+
+
+def _check_positive(name: str, value: float, unit: str) -> None:
+    if not math.isfinite(value) or value <= 0:
+        raise SettingsError(f"{name} is {value!r}; expected a number of {unit} above 0")

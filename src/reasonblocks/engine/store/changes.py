@@ -1,0 +1,23 @@
+"""What was changed, so that whoever keeps a copy in memory or in an index can follow, in any process."""
+
+from collections.abc import Callable, Iterable
+from typing import Literal
+
+from sqlalchemy import Connection, insert
+
+from .schema import changes
+
+Kind = Literal["pattern", "finding", "profile"]
+Notify = Callable[[], object]
+"""Called after a change was committed: there is something to follow."""
+
+
+def record(connection: Connection, kind: Kind, item_ids: Iterable[str]) -> None:
+    """Note that these items were made, changed or deleted, in the transaction that does it."""
+    rows = [{"kind": kind, "item_id": item_id} for item_id in item_ids]
+    if rows:
+        connection.execute(insert(changes), rows)
+
+
+def nobody() -> None:
+    """Where nobody follows."""

@@ -1,0 +1,112 @@
+"""A SQLite database as the engine uses it: many readers, one writer at a time, other processes beside it."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import event
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.pool import StaticPool
+
+from ..errors import StoreError
+from ..location import MEMORY
+
+FILE_NAME = "reasonblocks.db"
+BUSY_SECONDS = 30.0
+"""How long a writer waits for one in another process."""
+_WRITES = "reasonblocks_writes"
+
+
+class Database:
+    """Connections to one database, all on the event loop that opened it."""
+
+    def __init__(self, engine: AsyncEngine, path: Path | None) -> None:
+        self.engine = engine
+        self.path = path
+        """The file; `None` for a database in memory."""
+        self._writer = asyncio.Lock()
+
+    @classmethod
+    def at(cls, data_dir: Path | None) -> "Database":
+        """The database of a data directory, which is created if need be; `None` is one in memory, gone at the end."""
+        if data_dir is None:
+            # One connection is the database: whoever uses it has to be alone with it.
+            engine = create_async_engine("sqlite+aiosqlite:///:memory:", poolclass=StaticPool)
+            path = None
+        else:
+            path = _created(data_dir)
+            engine = create_async_engine(f"sqlite+aiosqlite:///{path}", pool_size=4, max_overflow=4)
+        event.listen(engine.sync_engine, "connect", _set_up)
+        event.listen(engine.sync_engine, "begin", _begin)
+        return cls(engine, path)
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[AsyncConnection]:
+        """A connection that sees one state of the database from its first query on."""
+        if self.path is None:
+            async with self._writer, self.engine.begin() as connection:
+                yield connection
+        else:
+            async with self.engine.begin() as connection:
+                yield connection
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[AsyncConnection]:
+        """A transaction that may write: committed when the block is left, undone when it raises.
+
+        Inside this process writers queue up here, fairly; SQLite itself would have them poll.
+        """
+        async with self._writer, self.engine.connect() as plain:
+            connection = await plain.execution_options(**{_WRITES: True})
+            async with connection.begin():
+                yield connection
+
+    async def aclose(self) -> None:
+        """Close every connection; the write-ahead log is folded into the file by the last one."""
+        await self.engine.dispose()
+
+
+def _created(data_dir: Path) -> Path:
+    """The database file, there before SQLite opens it: its log files take their rights from it."""
+    path = data_dir / FILE_NAME
+    try:
+        data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise StoreError(
+            f"the data directory {str(data_dir)!r} cannot be used: {error.strerror or error}; "
+            "make it writable, name another one (data_dir=... or --data-dir), "
+            f"or use data_dir={MEMORY!r} to keep nothing"
+        ) from error
+    return path
+
+
+def _set_up(connection: Any, _record: object) -> None:
+    """A new connection: SQLAlchemy says when a transaction begins, not the driver."""
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in (
+        f"busy_timeout={int(BUSY_SECONDS * 1000)}",
+        "journal_mode=WAL",
+        # In WAL mode this survives the end of the process at any moment; only a power cut may cost the last commits.
+        "synchronous=NORMAL",
+        "foreign_keys=ON",
+        "temp_store=MEMORY",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Any) -> None:
+    """A writer takes its lock at once: one that reads first and then writes could not wait for another process."""
+    writes = connection.get_execution_options().get(_WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def explained(error: DBAPIError) -> str:
+    """A database's complaint in one line."""
+    return str(error.orig or error).split("\n", 1)[0]

@@ -1,0 +1,126 @@
+"""The tables of a database, made or brought up to date when it is opened."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, MetaData, NullPool, create_engine, event, inspect, text
+from sqlalchemy.exc import DBAPIError
+
+from ..errors import StoreError
+from .database import _WRITES, Database, _begin, _set_up, explained
+from .schema import metadata
+
+VERSION_TABLE = "alembic_version"
+
+
+@dataclass(frozen=True)
+class History:
+    """Every version that the tables have had."""
+
+    location: Path
+    """Where alembic finds the steps from each to the next."""
+    versions: tuple[str, ...]
+    """Oldest first. Kept here as well so that a database of today opens without alembic, which is slow to import."""
+    tables: MetaData
+    """As they are in the newest."""
+
+    @property
+    def head(self) -> str:
+        """The newest version."""
+        return self.versions[-1]
+
+
+OURS = History(Path(__file__).parent / "migrations", ("0001",), metadata)
+
+
+async def prepare(database: Database, history: History = OURS) -> None:
+    """Make the tables, or bring older ones up to date; of processes that start at once, one does it and all wait."""
+    try:
+        async with database.reading() as connection:
+            version = await connection.run_sync(_version)
+        if version == history.head:
+            return
+        if version is None:
+            async with database.writing() as connection:
+                version = await connection.run_sync(_create_unless_made, history)
+        if version != history.head:
+            _refuse_unknown(database, version, history)
+            if database.path is not None:
+                await asyncio.to_thread(_upgrade, database.path, history)
+    except DBAPIError as error:
+        raise _not_usable(database, explained(error)) from error
+
+
+def _version(connection: Connection) -> str | None:
+    """The version of a database; `None` if it is empty."""
+    names = inspect(connection).get_table_names()
+    if VERSION_TABLE in names:
+        found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
+        return str(found) if found is not None else ""
+    return "" if names else None
+
+
+def _create_unless_made(connection: Connection, history: History) -> str:
+    """Make the newest tables in an empty database; the version there is, which another process may have made."""
+    version = _version(connection)
+    if version is not None:
+        return version
+    history.tables.create_all(connection)
+    connection.exec_driver_sql(
+        f"CREATE TABLE {VERSION_TABLE} "
+        f"(version_num VARCHAR(32) NOT NULL, CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))"
+    )
+    connection.execute(text(f"INSERT INTO {VERSION_TABLE} VALUES (:version)"), {"version": history.head})
+    return history.head
+
+
+def _refuse_unknown(database: Database, version: str, history: History) -> None:
+    if not version:
+        raise _not_usable(database, "it holds tables that are not of reasonblocks")
+    if version not in history.versions:
+        raise StoreError(
+            f"the database {str(database.path)!r} has version {version!r} and this reasonblocks knows up to "
+            f"{history.head!r}: a newer reasonblocks wrote it; upgrade reasonblocks, or use another data directory"
+        )
+
+
+def _not_usable(database: Database, reason: str) -> StoreError:
+    return StoreError(
+        f"the database {str(database.path or 'in memory')!r} cannot be used: {reason}; "
+        "use another data directory (data_dir=... or --data-dir), or move that file away"
+    )
+
+
+def _upgrade(path: Path, history: History) -> None:
+    """Bring a database up to date. Alembic reads files: not for an event loop."""
+    engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=NullPool)
+    event.listen(engine, "connect", _set_up_for_upgrade)
+    event.listen(engine, "begin", _begin)
+    with engine.execution_options(**{_WRITES: True}).begin() as connection:
+        if _version(connection) != history.head:  # another process may have been quicker
+            upgrade(connection, history)
+
+
+def _set_up_for_upgrade(connection: Any, record: object) -> None:
+    # A table that is changed is copied and dropped, and with foreign keys on that would delete what refers to it.
+    _set_up(connection, record)
+    connection.execute("PRAGMA foreign_keys=OFF")
+
+
+def upgrade(connection: Connection, history: History = OURS, target: str = "head") -> None:
+    """Let alembic take the tables to `target`, in the transaction of the connection."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(history.location).replace("%", "%%"))
+    config.attributes["connection"] = connection
+    config.attributes["tables"] = history.tables
+    command.upgrade(config, target)
+    broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
+    if broken is not None:
+        raise StoreError(
+            f"the upgrade to {history.head!r} would leave rows of {broken[0]!r} without what they refer to"
+        )

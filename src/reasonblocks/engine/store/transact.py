@@ -1,0 +1,94 @@
+"""Whole transactions on a thread of their own: one trip there and back, however many statements they take.
+
+`Database.writing()` makes a trip for every statement, which is fine where a person waits; where events arrive by the
+hundred the trips would cost more than the statements.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.pool import SingletonThreadPool
+
+from ..errors import Busy, EngineError, StoreError
+from .database import _WRITES, BUSY_SECONDS, Database, _begin, _set_up, explained
+
+T = TypeVar("T")
+
+
+class Transactions:
+    """Runs functions of a connection, each in a transaction that may write, in turn with the writers of `Database`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._thread: ThreadPoolExecutor | None = None
+        self._engine: Engine | None = None
+        """On its own thread, as everything that touches it."""
+
+    async def run(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in a transaction: committed when this returns, undone when `work` raises.
+
+        What is under way is finished even if the caller is cancelled.
+        """
+        path = self._database.path
+        if path is None:  # in memory there is one connection only
+            async with self._database.writing() as connection:
+                return await connection.run_sync(work)
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="reasonblocks-store")
+        turn = self._database._writer
+        await turn.acquire()
+        try:
+            future = asyncio.get_running_loop().run_in_executor(self._thread, self._transact, path, work)
+        except BaseException:
+            turn.release()
+            raise
+
+        def over(done: asyncio.Future[T]) -> None:
+            turn.release()
+            if not done.cancelled():
+                done.exception()  # somebody who was cancelled does not look at it any more
+
+        future.add_done_callback(over)
+        return await asyncio.shield(future)
+
+    async def aclose(self) -> None:
+        """Finish what is under way and close the connection."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            with contextlib.suppress(RuntimeError):  # the interpreter is going down
+                await asyncio.get_running_loop().run_in_executor(thread, self._dispose)
+            thread.shutdown(wait=False)
+
+    def _transact(self, path: Path, work: Callable[[Connection], T]) -> T:
+        if self._engine is None:
+            self._engine = _engine(path)
+        try:
+            with self._engine.connect() as connection, connection.begin():
+                return work(connection)
+        except OperationalError as error:
+            raise _refusal(error) from error
+
+    def _dispose(self) -> None:
+        if self._engine is not None:
+            self._engine.dispose()
+            self._engine = None
+
+
+def _engine(path: Path) -> Engine:
+    engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=SingletonThreadPool)
+    event.listen(engine, "connect", _set_up)
+    event.listen(engine, "begin", _begin)
+    return engine.execution_options(**{_WRITES: True})
+
+
+def _refusal(error: OperationalError) -> EngineError:
+    reason = explained(error)
+    if "locked" in reason:
+        return Busy(f"another process has been writing to the database for {BUSY_SECONDS:g} s; try again")
+    return StoreError(f"the database cannot be written: {reason}; see to its disk and its rights")

@@ -1,0 +1,1 @@
+"""rb-api: HTTP around the engine, which does all the deciding."""

@@ -1,0 +1,132 @@
+"""Bodies: read under a cap and within a time, and decoded strictly."""
+
+import asyncio
+from collections.abc import Generator
+from typing import Any, ClassVar
+
+import msgspec
+from litestar.dto import AbstractDTO
+from litestar.dto.data_structures import DTOFieldDefinition
+from litestar.openapi.spec import Reference, Schema
+from litestar.types import Receive
+from litestar.typing import FieldDefinition
+
+from .problems import Misfit, Refusal, field_problems
+
+READ_SECONDS = 30.0
+"""How long a client may take to send a body."""
+DRAIN_BYTES = 32_000_000
+DRAIN_SECONDS = 5.0
+
+
+async def read(receive: Receive, announced: int | None, cap: int, *, waits: bool = False) -> bytes:
+    """The whole body, or a refusal: no more than `cap` bytes of it are ever held."""
+    if announced is not None and announced > cap:
+        raise _too_large(cap, ended=not waits and await drained(receive))
+    try:
+        async with asyncio.timeout(READ_SECONDS):
+            message: Any = await receive()
+            body: bytes = message.get("body", b"")
+            if not message.get("more_body") and message["type"] == "http.request" and len(body) <= cap:
+                return body
+            return await _gather(receive, message, cap)
+    except TimeoutError:
+        raise Refusal(
+            408, f"the body did not arrive within {READ_SECONDS:g} seconds", {"connection": "close"}
+        ) from None
+
+
+async def _gather(receive: Receive, message: Any, cap: int) -> bytes:
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        if message["type"] == "http.disconnect":
+            raise Refusal(400, "the client left before its body was complete")
+        size += len(message.get("body", b""))
+        if size > cap:
+            raise _too_large(cap, ended=not message.get("more_body") or await drained(receive))
+        chunks.append(message.get("body", b""))
+        if not message.get("more_body"):
+            return b"".join(chunks)
+        message = await receive()
+
+
+def _too_large(cap: int, *, ended: bool) -> Refusal:
+    """The refusal of a body over the cap; the connection is only kept if the body came to an end."""
+    headers = {} if ended else {"connection": "close"}
+    return Refusal(413, f"the body has more than {cap} bytes, which is all that is taken at once", headers)
+
+
+async def drained(receive: Receive) -> bool:
+    """Let the rest of a body pass, and say whether it ended.
+
+    A client that is still sending when the connection is closed sees a reset instead of the answer; one that never
+    stops is cut off all the same.
+    """
+    size = 0
+    try:
+        async with asyncio.timeout(DRAIN_SECONDS):
+            while size <= DRAIN_BYTES:
+                message: Any = await receive()
+                size += len(message.get("body", b""))
+                if not message.get("more_body"):
+                    return bool(message["type"] == "http.request")
+    except TimeoutError:
+        pass
+    return False
+
+
+class StrictBody(AbstractDTO[Any]):
+    """How Litestar gets a handler's `data`: straight from the bytes into the struct, nothing is coerced."""
+
+    _decoders: ClassVar[dict[Any, msgspec.json.Decoder[Any]]] = {}
+
+    @classmethod
+    def create_for_field_definition(
+        cls, field_definition: FieldDefinition, handler_id: str, backend_cls: Any = None
+    ) -> None:
+        """Nothing is generated for a handler; its decoder is made when it is first needed."""
+
+    @classmethod
+    def is_supported_model_type_field(cls, field_definition: FieldDefinition) -> bool:
+        """Whatever a handler takes as `data` is a struct of ours."""
+        return True
+
+    @classmethod
+    def create_openapi_schema(cls, field_definition: FieldDefinition, handler_id: str, schema_creator: Any) -> Any:
+        """The schema of the struct itself."""
+        schema: Reference | Schema = schema_creator.for_field_definition(field_definition)
+        return schema
+
+    @classmethod
+    def generate_field_definitions(cls, model_type: type[Any]) -> Generator[DTOFieldDefinition, None, None]:
+        """No fields are renamed or left out."""
+        yield from ()
+
+    @classmethod
+    def detect_nested_field(cls, field_definition: FieldDefinition) -> bool:
+        """No field is taken apart."""
+        return False
+
+    def decode_bytes(self, value: bytes) -> Any:
+        """The body as the handler's struct."""
+        handler = self.asgi_connection.route_handler
+        decoder = self._decoders.get(handler.fn)
+        if decoder is None:
+            assert handler.parsed_data_field is not None
+            decoder = self._decoders[handler.fn] = msgspec.json.Decoder(handler.parsed_data_field.annotation)
+        return decode(decoder, value)
+
+
+def decode(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
+    """The body as what the decoder makes of it; a `Refusal` for what is no JSON, a `Misfit` for what does not fit."""
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError as error:
+        raise Misfit(field_problems(error)) from None
+    except UnicodeDecodeError as error:
+        raise Refusal(400, f"the body is not UTF-8: {error.reason} at byte {error.start} of a text") from None
+    except msgspec.DecodeError as error:
+        raise Refusal(400, f"the body is not JSON: {error}") from None
+    except RecursionError:
+        raise Refusal(400, "the body is nested too deeply") from None

@@ -1,0 +1,169 @@
+"""The server as a process: listens, logs, hands out the first key, and stops without losing what it acknowledged."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import uvicorn
+from litestar import Litestar
+
+from ..engine.engine import Engine
+from ..engine.principal import DEFAULT_ORG
+from ..errors import SettingsError
+from .app import create_app
+from .logs import Scribe, note
+from .settings import ServerSettings
+
+KEEP_ALIVE_SECONDS = 75
+"""Longer than clients keep an idle connection, so that it is they who close it, never in the middle of a request."""
+BACKLOG = 2_048
+_UNUSED = ("logThreads", "logMultiprocessing", "logProcesses", "logAsyncioTasks")
+"""What every record would look up, at a price, and no line of ours shows."""
+
+
+def serve(settings: ServerSettings) -> None:
+    """Run a server until it is asked to stop by SIGTERM or SIGINT."""
+    with (
+        logging_to(sys.stderr, settings.log_level),
+        listening(settings.host, settings.port) as listener,
+        asyncio.Runner(loop_factory=_loop_factory()) as runner,
+    ):
+        runner.run(_serve(settings, listener))
+
+
+async def _serve(settings: ServerSettings, listener: socket.socket) -> None:
+    engine = await Engine.open(settings.engine())
+    try:
+        await hand_out_first_key(engine, settings)
+        app = create_app(settings, engine)
+        note(logging.INFO, "listening", url=_url(listener))
+        await Server(app, engine, settings).serve(sockets=[listener])
+    finally:
+        await engine.aclose()
+        note(logging.INFO, "stopped")
+
+
+class Server(uvicorn.Server):
+    """uvicorn, told how to end: streams are closed first, and a signal does not end the process before the engine."""
+
+    def __init__(self, app: Litestar, engine: Engine, settings: ServerSettings) -> None:
+        self._engine = engine
+        super().__init__(
+            uvicorn.Config(
+                app,
+                access_log=False,
+                backlog=BACKLOG,
+                forwarded_allow_ips=list(settings.trusted_proxies),
+                lifespan="on",
+                log_config=None,
+                proxy_headers=bool(settings.trusted_proxies),
+                server_header=False,
+                timeout_graceful_shutdown=max(1, round(settings.shutdown_seconds)),
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
+                ws="none",
+            )
+        )
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening, end the streams, finish what is in flight."""
+        self._engine.live.close()
+        await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take the signals as uvicorn does, but do not raise them again at the end: there is an engine to close."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        taken = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self.handle_exit) for number in taken}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+async def hand_out_first_key(engine: Engine, settings: ServerSettings) -> None:
+    """Where there is no key at all, make one for the default organisation and show it, once."""
+    if settings.keys or await engine.keys.list():
+        return
+    _, plain = await engine.keys.create(DEFAULT_ORG, name="first start")
+    await asyncio.to_thread(_show, plain)
+
+
+def _show(plain: str) -> None:
+    print(
+        f"There was no key yet. This one is for the organisation {DEFAULT_ORG!r}; it is not shown again:",
+        file=sys.stderr,
+        flush=True,
+    )
+    print(plain, flush=True)
+
+
+@contextlib.contextmanager
+def listening(host: str, port: int) -> Iterator[socket.socket]:
+    """A socket that listens, before anything else is done that would have been in vain."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise SettingsError(f"host is {host!r}, which cannot be listened on: {error.strerror or error}") from None
+    with listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(address)
+        except (OSError, OverflowError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise SettingsError(
+                f"cannot listen on {host}:{port}: {reason}; choose another port, or stop what is using it"
+            ) from None
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+        yield listener
+
+
+@contextlib.contextmanager
+def logging_to(stream: Any, level: str) -> Iterator[None]:
+    """Everything that is logged in this process goes to `stream`, as one JSON object a line."""
+    root = logging.getLogger()
+    scribe = Scribe(stream)
+    handlers, old_level = root.handlers[:], root.level
+    root.handlers[:] = [scribe]
+    root.setLevel(level.upper())
+    quiet = logging.getLogger("uvicorn.error")
+    old_quiet = quiet.level
+    quiet.setLevel(max(logging.WARNING, root.level))  # what it says when all is well, our own lines say better
+    for unused in _UNUSED:
+        setattr(logging, unused, False)
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(old_level)
+        quiet.setLevel(old_quiet)
+        for unused in _UNUSED:
+            setattr(logging, unused, True)
+        scribe.close()
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _loop_factory() -> Any:
+    """uvloop's event loop where it is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop

@@ -1,0 +1,167 @@
+"""What a server is started with: arguments first, then REASONBLOCKS_* from the environment; checked once."""
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
+
+from ..engine.location import resolve_data_dir
+from ..engine.settings import DAY_SECONDS, EngineSettings
+from ..errors import SettingsError
+from ..limits import MAX_BODY
+from ..secret import Secret
+
+LogLevel = Literal["debug", "info", "warning", "error"]
+PREFIX = "REASONBLOCKS_"
+ANY_ORIGIN = "*"
+_NOT_IN_A_KEY = frozenset("\"'\\")
+"""Such characters would look different in a log line than in the key, and could not be masked there."""
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """How one server works; a value that cannot work is refused where it is given."""
+
+    host: str = "127.0.0.1"
+    port: int = 8484
+    """0 takes any free one."""
+    data_dir: Path | None = None
+    """Where everything is kept; `None` keeps it in memory."""
+    keys: tuple[Secret, ...] = ()
+    """Static keys: those of admins, who have no organisation of their own."""
+    embeddings: str | None = None
+    """`None` is the offline default."""
+    max_body: int = MAX_BODY
+    """Bytes of a request's body."""
+    rate: float = 2_000.0
+    """Requests a second that a key may make for ever."""
+    burst: int = 4_000
+    """Requests that a key may make at once."""
+    anonymous_rate: float = 50.0
+    """The same for those who show no valid key, by the address they come from."""
+    anonymous_burst: int = 500
+    cors_origins: tuple[str, ...] = ()
+    """Origins whose pages may call from a browser; `*` is any."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses whose X-Forwarded-For is believed; `*` is any."""
+    stale_after: float = DAY_SECONDS
+    """Seconds without a sign of life after which a run counts as abandoned."""
+    keep_days: float | None = None
+    """How long runs and traces are kept; `None` is for ever."""
+    shutdown_seconds: float = 30.0
+    """How long requests in flight may take to finish once the server is asked to stop."""
+    heartbeat_seconds: float = 15.0
+    """How often a silent stream shows that it is alive."""
+    log_level: LogLevel = "info"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.host, str) or not self.host.strip():
+            raise SettingsError(f"host is {self.host!r}; expected a name or an address, for example 127.0.0.1")
+        _check_whole("port", self.port, 0, 65_535)
+        _check_whole("max_body", self.max_body, 1_000, 1_000_000_000)
+        for name in ("burst", "anonymous_burst"):
+            _check_whole(name, getattr(self, name), 1, 1_000_000_000)
+        for name in ("rate", "anonymous_rate", "stale_after", "shutdown_seconds", "heartbeat_seconds"):
+            _check_positive(name, getattr(self, name))
+        if self.keep_days is not None:
+            _check_positive("keep_days", self.keep_days)
+        if self.log_level not in get_args(LogLevel):
+            raise SettingsError(f"log_level is {self.log_level!r}; expected one of {', '.join(get_args(LogLevel))}")
+        for origin in self.cors_origins:
+            _check_origin(origin)
+        for number, key in enumerate(self.keys, start=1):
+            _check_key(number, key)
+
+    @classmethod
+    def from_environment(cls, **given: Any) -> "ServerSettings":
+        """The settings that the arguments give; for those that are `None`, the environment, then the default."""
+        known = {field.name for field in fields(cls)}
+        if unknown := sorted(set(given) - known):
+            raise SettingsError(
+                f"there is no setting {', '.join(unknown)}; expected some of {', '.join(sorted(known))}"
+            )
+        values = {name: value for name, value in given.items() if value is not None}
+        for name in known - set(values) - {"data_dir"}:
+            text = os.environ.get(PREFIX + name.upper(), "").strip()
+            if text:
+                values[name] = _READ[name](PREFIX + name.upper(), text) if name in _READ else text
+        values["data_dir"] = resolve_data_dir(values.get("data_dir"))
+        return cls(**values)
+
+    def engine(self) -> EngineSettings:
+        """What the engine behind this server is opened with."""
+        return EngineSettings(
+            data_dir=self.data_dir,
+            embeddings=self.embeddings,
+            static_keys=tuple(key.reveal() for key in self.keys),
+            stale_after=self.stale_after,
+            keep_days=self.keep_days,
+        )
+
+
+Read = Callable[[str, str], Any]
+"""From the name of a variable and its text to the value."""
+
+
+def _number(kind: Callable[[str], float]) -> Read:
+    def read(name: str, text: str) -> float:
+        try:
+            return kind(text.replace("_", ""))
+        except ValueError:
+            raise SettingsError(f"{name} is {text!r}; expected a number") from None
+
+    return read
+
+
+def _listed(_: str, text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+_READ: Mapping[str, Read] = {
+    "port": _number(int),
+    "max_body": _number(int),
+    "burst": _number(int),
+    "anonymous_burst": _number(int),
+    "rate": _number(float),
+    "anonymous_rate": _number(float),
+    "stale_after": _number(float),
+    "keep_days": _number(float),
+    "shutdown_seconds": _number(float),
+    "heartbeat_seconds": _number(float),
+    "cors_origins": _listed,
+    "trusted_proxies": _listed,
+    "keys": lambda name, text: tuple(Secret(key) for key in _listed(name, text)),
+    "log_level": lambda _, text: text.lower(),
+}
+
+
+def _check_whole(name: str, value: object, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise SettingsError(f"{name} is {value!r}; expected a whole number from {least} to {most}")
+
+
+def _check_positive(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+        raise SettingsError(f"{name} is {value!r}; expected a number above 0")
+
+
+def _check_origin(origin: str) -> None:
+    parts = urlsplit(origin)
+    whole = parts.scheme in ("http", "https") and parts.netloc and origin == f"{parts.scheme}://{parts.netloc}"
+    if origin != ANY_ORIGIN and not whole:
+        raise SettingsError(
+            f"cors_origins holds {origin!r}; expected origins such as https://app.example.com "
+            f"(scheme, host and port only), or {ANY_ORIGIN!r} for any"
+        )
+
+
+def _check_key(number: int, key: Secret) -> None:
+    text = key.reveal()
+    if not text.isascii() or not text.isprintable() or " " in text or _NOT_IN_A_KEY & set(text):
+        raise SettingsError(
+            f"static key {number} of REASONBLOCKS_KEYS holds a character that cannot be in a key "
+            "(blanks, quotes, backslashes or non-ASCII); separate keys by commas and do not quote them"
+        )

@@ -1,0 +1,318 @@
+"""Every stored step is scored: at once by its single route, soon after a batch, or after the next start."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine.runs.house import ACME, House, finish, house_at, start, step
+from reasonblocks.engine.monitors.trajectories import Trajectories
+from reasonblocks.engine.principal import LOCAL
+from reasonblocks.engine.requests import EvaluateRequest, TraceStep
+from reasonblocks.engine.runs import scorer as scorer_module
+from reasonblocks.runtime.contain import incidents
+
+LOOP = {
+    "thought": "The test fails, so I will run the test again to see why it fails.",
+    "action": "run",
+    "action_input": '{"command": "make test"}',
+    "observation": "1 failed: test_total expected 5, got 4",
+    "is_error": True,
+}
+"""A step that, repeated, is a loop."""
+
+
+@pytest.fixture
+async def busy(tmp_path: Path) -> AsyncIterator[House]:
+    """A house whose background works."""
+    async with house_at(tmp_path, scoring=True) as house:
+        yield house
+
+
+def evaluation(steps: list[dict[str, Any]], **fields: Any) -> EvaluateRequest:
+    """What our own client asks before it reports the same steps."""
+    told = [
+        TraceStep(one["thought"], one["action"], one["action_input"], one["observation"], one["is_error"])
+        for one in steps
+    ]
+    return EvaluateRequest(told, **fields)
+
+
+def words(index: int) -> dict[str, Any]:
+    """A step unlike the others."""
+    return {
+        **LOOP,
+        "thought": f"Look at part {index}.",
+        "action_input": f"part {index}",
+        "observation": f"it is {index}",
+    }
+
+
+async def scores_one_by_one(directory: Path, steps: list[dict[str, Any]]) -> list[Any]:
+    """What the single route answers for a run of these steps."""
+    async with house_at(directory) as house:
+        await house.start()
+        return [await house.step(index, **one) for index, one in enumerate(steps)]
+
+
+# -- at once -----------------------------------------------------------------------------------------------
+
+
+async def test_single_step_is_scored_before_it_is_answered(house: House) -> None:
+    """A loop shows in the answers, and the run keeps scores and evidence."""
+    await house.start()
+    answers = [await house.step(index, **LOOP) for index in range(5)]
+    assert answers[0].fired == []
+    assert "semantic_loop" in answers[-1].fired
+    assert answers[-1].total_score >= 0.25 * 0.6
+    shown = (await house.show()).steps[-1]
+    assert (shown.scores, shown.total_score, shown.fired) == (
+        answers[-1].scores,
+        answers[-1].total_score,
+        answers[-1].fired,
+    )
+    assert shown.evidence is not None
+    assert {one.monitor for one in shown.evidence} >= {"semantic_loop"}
+
+
+async def test_c15_scores_are_weighed_by_the_profile_of_the_run(house: House) -> None:
+    """The same steps count as the run's task profile says."""
+    totals = {}
+    for profile in ("coding", "qa"):
+        await house.start(profile, task_profile=profile)
+        for index in range(5):
+            scores = await house.step(index, profile, **LOOP)
+        totals[profile] = scores
+    assert totals["coding"].scores == totals["qa"].scores
+    assert totals["coding"].total_score > totals["qa"].total_score
+
+
+async def test_repeated_step_is_answered_with_the_scores_it_has(house: House) -> None:
+    """Also when it comes with other words than the first time, and out of order."""
+    await house.start()
+    answers = [await house.step(index, **LOOP) for index in range(5)]
+    assert await house.step(4, thought="other words") == answers[4]
+    assert await house.step(1, **LOOP) == answers[1]
+
+
+async def test_step_that_came_in_a_batch_is_scored_when_it_is_asked_for(house: House, tmp_path: Path) -> None:
+    """Its stored words are scored, not those that are sent now."""
+    await house.events(start(), *(step(index, **LOOP) for index in range(5)))
+    expected = await scores_one_by_one(tmp_path / "other", [LOOP] * 5)
+    assert await house.step(4, thought="other words") == expected[4]
+
+
+async def test_scores_that_cannot_be_had_do_not_lose_the_step(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step is stored and acknowledged, without scores, and the error is on record."""
+
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("monitors are broken")
+
+    monkeypatch.setattr(incidents, "counts", {})
+    monkeypatch.setattr(Trajectories, "observe_step", broken)
+    await house.start()
+    answer = await house.step(0, **LOOP)
+    assert (answer.scores, answer.fired) == ({}, [])
+    shown = (await house.show()).steps[0]
+    assert (shown.thought, shown.scores) == (LOOP["thought"], None)
+    assert incidents.counts == {"scoring a step: ZeroDivisionError": 1}
+
+
+# -- in the background -------------------------------------------------------------------------------------
+
+
+async def test_steps_of_a_batch_are_scored_soon_after(busy: House, tmp_path: Path) -> None:
+    """With the very scores that they get one by one."""
+    steps = [*map(words, range(3)), *[LOOP] * 6, words(9)]
+    await busy.events(start(), *(step(index, **one) for index, one in enumerate(steps)))
+    await busy.runs.scorer.drained()
+    expected = await scores_one_by_one(tmp_path / "other", steps)
+    shown = (await busy.show()).steps
+    assert [(one.scores, one.total_score, one.fired) for one in shown] == [
+        (one.scores, one.total_score, one.fired) for one in expected
+    ]
+
+
+async def test_steps_in_any_order_over_many_batches(busy: House, tmp_path: Path) -> None:
+    """Steps that come late or twice get scores, too; the last one those of the whole run."""
+    order = [3, 0, 1, 1, 4, 2, 5]
+    await busy.events(start())
+    for index in order:
+        await busy.events(step(index, **LOOP))
+        await busy.runs.scorer.drained()
+    shown = (await busy.show()).steps
+    expected = await scores_one_by_one(tmp_path / "other", [LOOP] * 6)
+    assert all(one.scores for one in shown)
+    assert shown[-1].scores == expected[-1].scores
+
+
+async def test_run_with_missing_steps_is_scored_as_what_is_there(busy: House, tmp_path: Path) -> None:
+    """Lost steps leave a gap and nothing else; evidence names steps by their index."""
+    indices = [0, 1, 5, 6, 7, 20]
+    await busy.events(start(), *(step(index, **LOOP) for index in indices[:3]))
+    await busy.runs.scorer.drained()
+    for index in indices[3:]:
+        await busy.events(step(index, **LOOP))
+        await busy.runs.scorer.drained()
+    shown = (await busy.show()).steps
+    expected = await scores_one_by_one(tmp_path / "other", [LOOP] * 6)
+    assert [one.scores for one in shown] == [one.scores for one in expected]
+    named = {index for one in shown for evidence in one.evidence or [] for index in evidence.steps}
+    assert named <= set(indices)
+    assert max(named) == 20
+
+
+async def test_evaluation_of_the_same_steps_is_used_again(busy: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Our own client asks the monitors first and reports the step then: nothing is computed twice."""
+
+    def not_again(*_: object) -> None:
+        raise AssertionError("this step was read already")
+
+    await busy.events(start())
+    monkeypatch.setattr(Trajectories, "observe_step", not_again)
+    monkeypatch.setattr(Trajectories, "rebuild", not_again)
+    for index in range(6):
+        answer = await busy.evaluator.evaluate(LOCAL, evaluation([LOOP], run_id="r", offset=index))
+        await busy.events(step(index, **LOOP))
+        await busy.runs.scorer.drained()
+        shown = (await busy.show()).steps[-1]
+        assert (shown.scores, shown.total_score, shown.fired) == (answer.scores, answer.composite, answer.fired)
+    await busy.events(step(6, **LOOP), finish("success"))  # nobody evaluates after the last step
+    await busy.runs.scorer.drained()
+    assert (await busy.show()).steps[6].scores is not None
+
+
+async def test_nothing_is_held_of_runs_that_are_over(busy: House) -> None:
+    """The monitors' memory of a run goes with its end."""
+    trajectories = busy.evaluator.trajectories
+    await busy.events(start(), step(0, **LOOP), step(1, **LOOP))
+    await busy.runs.scorer.drained()
+    assert len(trajectories) == 1
+    await busy.events(step(2, **LOOP), finish("success"))
+    await busy.runs.scorer.drained()
+    assert len(trajectories) == 0
+    assert (await busy.show()).steps[2].scores is not None
+
+
+async def test_more_steps_than_memory_is_meant_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not fit in the queue is read from the tables when its turn comes."""
+    async with house_at(tmp_path) as house:
+        monkeypatch.setattr(house.runs.scorer, "_most_waiting", 10)
+        for run in range(6):
+            await house.events(start(f"run{run}"), *(step(index, f"run{run}", **words(index)) for index in range(8)))
+        assert house.runs.scorer._count <= 10
+        house.runs.open()
+        await house.runs.scorer.drained()
+        assert await house.store.query("SELECT count(*) FROM evaluations") == [(48,)]
+
+
+async def test_steps_that_were_not_scored_before_the_end_are_after_the_next_start(tmp_path: Path) -> None:
+    """A process that dies between storing and scoring loses no scores."""
+    async with house_at(tmp_path) as house:
+        await house.events(start(), *(step(index, **LOOP) for index in range(3)))
+        for index in (3, 4):
+            await house.step(index, **LOOP)
+        assert await house.store.query("SELECT step_index FROM evaluations") == [(3,), (4,)]
+    async with house_at(tmp_path, scoring=True) as house:
+        await house.runs.scorer.drained()
+        expected = await scores_one_by_one(tmp_path / "other", [LOOP] * 5)
+        assert [one.scores for one in (await house.show()).steps] == [one.scores for one in expected]
+
+
+async def test_close_finishes_what_was_acknowledged(tmp_path: Path) -> None:
+    """Steps that wait for their scores at the end still get them."""
+    async with house_at(tmp_path, scoring=True) as house:
+        await house.events(start(), *(step(index, **words(index)) for index in range(300)))
+    async with house_at(tmp_path) as house:
+        assert await house.store.query("SELECT count(*) FROM evaluations") == [(300,)]
+
+
+async def test_background_survives_what_fails(busy: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that cannot be scored is given up after a few attempts; the others are scored."""
+    original = Trajectories.observe_step
+
+    def moody(self: Trajectories, org_id: str, run_id: str, *rest: Any) -> Any:
+        if run_id == "cursed":
+            raise ZeroDivisionError
+        return original(self, org_id, run_id, *rest)
+
+    monkeypatch.setattr(incidents, "counts", {})
+    monkeypatch.setattr(scorer_module, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(Trajectories, "observe_step", moody)
+    await busy.events(start("cursed"), step(0, "cursed"), start("fine"), step(0, "fine"))
+    await busy.runs.scorer.drained()
+    assert (await busy.show("cursed")).steps[0].scores is None
+    assert (await busy.show("fine")).steps[0].scores is not None
+    assert incidents.counts == {"scoring: ZeroDivisionError": 1 + scorer_module.MOST_ATTEMPTS}
+
+
+async def test_run_deleted_before_it_was_scored(busy: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its scores go nowhere, and those of its neighbours are kept."""
+    await busy.runs.scorer.aclose()
+    await busy.events(start("old"), step(0, "old"), start("new"), step(0, "new"))
+    await busy.store.execute("DELETE FROM runs WHERE run_id = 'old'")
+    busy.runs.open()
+    await busy.runs.scorer.drained()
+    assert await busy.store.query("SELECT run_id FROM evaluations JOIN runs ON run = id") == [("new",)]
+
+
+async def test_scoring_leaves_the_event_loop_to_others(busy: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When its slice of time is used up, others on the loop get their turn before the next few steps."""
+    read: list[int] = []
+    original = Trajectories.observe_step
+
+    def counted(self: Trajectories, *about: Any) -> Any:
+        read.append(1)
+        return original(self, *about)
+
+    monkeypatch.setattr(Trajectories, "observe_step", counted)
+    monkeypatch.setattr(scorer_module, "SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(scorer_module, "QUIET_SECONDS", 0.0)
+    await busy.events(start(), *(step(index, **words(index)) for index in range(200)))
+    most = seen = 0
+    while len(read) < 200:
+        await asyncio.sleep(0)
+        most, seen = max(most, len(read) - seen), len(read)
+    assert most <= 4
+
+
+async def test_scoring_rests_while_events_are_stored(busy: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reports waits for an answer; the background takes long pauses as long as somebody does."""
+    pauses: list[float] = []
+    sleep = asyncio.sleep
+
+    async def recorded(seconds: float) -> None:
+        pauses.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr(scorer_module, "SLICE_SECONDS", 0.0)
+    with busy.runs.scorer.giving_way():
+        monkeypatch.setattr(scorer_module.asyncio, "sleep", recorded)
+        await busy.events(start(), *(step(index, **words(index)) for index in range(8)))
+        await busy.runs.scorer.drained()
+    assert pauses.count(scorer_module.QUIET_SECONDS) == 2 * scorer_module.MOST_PAUSES
+
+
+async def test_watchers_are_told_of_scored_steps(busy: House) -> None:
+    """By the single route as after a batch, with what the stream of the wire has."""
+    async with busy.live.subscribe(ACME) as watcher:
+        await busy.events(start(project_id="web"), step(0, **LOOP), principal=ACME)
+        await busy.step(1, principal=ACME, **LOOP)
+        await busy.runs.scorer.drained()
+        told = sorted([await anext(watcher), await anext(watcher)], key=lambda one: one["step_index"])
+    stored = (await busy.show(principal=ACME)).steps
+    assert told == [
+        {
+            "run_id": "r",
+            "step_index": index,
+            "org_id": "acme",
+            "project_id": "web",
+            "total_score": stored[index].total_score,
+            "fired": stored[index].fired,
+        }
+        for index in (0, 1)
+    ]

@@ -1,0 +1,180 @@
+"""The tables are made or brought up to date when a database is opened, and what cannot be used is said so."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine
+
+from engine.store.opened import opened
+from reasonblocks.engine.errors import StoreError
+from reasonblocks.engine.store.database import FILE_NAME, Database
+from reasonblocks.engine.store.migrate import OURS, History, prepare, upgrade
+from reasonblocks.engine.store.schema import metadata
+
+SECOND_VERSION = '''
+"""A column more, and one that is no longer null: the table has to be copied."""
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0002"
+down_revision = "0001"
+
+def upgrade():
+    with op.batch_alter_table("runs") as table:
+        table.add_column(sa.Column("colour", sa.String(16), nullable=False, server_default="blue"))
+        table.alter_column("outcome", type_=sa.String(100))
+'''
+
+
+def schema_of(connection: Connection) -> dict[str, str]:
+    rows = connection.exec_driver_sql(
+        "SELECT type || ' ' || name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
+    )
+    return {name: "".join((sql or "").split()) for name, sql in rows}
+
+
+def test_head_in_code_is_that_of_alembic() -> None:
+    """The versions that the code names are those that alembic finds, in the same order."""
+    config = Config()
+    config.set_main_option("script_location", str(OURS.location))
+    found = [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()]
+    assert list(OURS.versions) == found[::-1]
+
+
+def test_upgrading_from_nothing_gives_exactly_the_tables_of_today(tmp_path: Path) -> None:
+    """All migrations one after another end in the very schema that a new database gets at once."""
+    with create_engine(f"sqlite:///{tmp_path / 'migrated.db'}").begin() as migrated:
+        upgrade(migrated)
+        differences = compare_metadata(MigrationContext.configure(migrated, opts={"compare_type": True}), metadata)
+        ours = schema_of(migrated)
+    with create_engine(f"sqlite:///{tmp_path / 'new.db'}").begin() as new:
+        metadata.create_all(new)
+        theirs = schema_of(new)
+    assert differences == []
+    assert {name: sql for name, sql in ours.items() if "alembic" not in name} == theirs
+
+
+async def test_new_database_is_stamped_as_alembic_would(tmp_path: Path) -> None:
+    """The version table of a database that was made at once is the one that alembic makes."""
+    async with opened(tmp_path, copied=False) as store:
+        made = await store.query("SELECT sql FROM sqlite_master WHERE name = 'alembic_version'")
+        assert await store.query("SELECT version_num FROM alembic_version") == [(OURS.head,)]
+
+    def migrate() -> str:
+        with create_engine(f"sqlite:///{tmp_path / 'migrated.db'}").begin() as migrated:
+            upgrade(migrated)
+            return schema_of(migrated)["table alembic_version"]
+
+    by_alembic = await asyncio.to_thread(migrate)
+    assert "".join(made[0][0].split()) == by_alembic
+
+
+async def test_opening_again_changes_nothing(tmp_path: Path) -> None:
+    """A database that is up to date is left alone, with what is in it."""
+    async with opened(tmp_path, copied=False) as store:
+        await store.execute("INSERT INTO organisations VALUES ('acme', 1.0)")
+    async with opened(tmp_path, copied=False) as store:
+        assert await store.query("SELECT * FROM organisations") == [("acme", 1.0)]
+
+
+async def test_several_that_start_at_once_make_the_tables_once(tmp_path: Path) -> None:
+    """However many open an empty directory at the same moment, all of them find the tables made."""
+    databases = [await asyncio.to_thread(Database.at, tmp_path) for _ in range(4)]
+    try:
+        await asyncio.gather(*map(prepare, databases))
+        async with databases[0].reading() as connection:
+            versions = (await connection.exec_driver_sql("SELECT version_num FROM alembic_version")).all()
+        assert [tuple(version) for version in versions] == [(OURS.head,)]
+    finally:
+        for database in databases:
+            await database.aclose()
+
+
+async def test_tables_in_memory(tmp_path: Path) -> None:
+    """A database that is kept nowhere gets the same tables."""
+    async with opened(None) as store:
+        assert await store.query("SELECT count(*) FROM runs") == [(0,)]
+
+
+def history_with_a_second_version(directory: Path) -> History:
+    """Ours and one version more."""
+    versions = directory / "versions"
+    versions.mkdir(parents=True)
+    for file in ("env.py", "versions/0001_first.py"):
+        (directory / file).write_text((OURS.location / file).read_text())
+    (versions / "0002_second.py").write_text(SECOND_VERSION)
+    return History(directory, ("0001", "0002"), metadata)
+
+
+async def test_older_database_is_brought_up_to_date(tmp_path: Path) -> None:
+    """A migration that copies a table keeps its rows and those that refer to it."""
+    history = await asyncio.to_thread(history_with_a_second_version, tmp_path / "migrations")
+    async with opened(tmp_path, copied=False) as store:
+        await store.execute(
+            "INSERT INTO runs (id, org_id, project_id, run_id, started_at, last_seen_at) "
+            "VALUES (7, 'acme', 'web', 'first', 1, 1)"
+        )
+        await store.execute("INSERT INTO evaluations VALUES (7, 0, '{}', 0.0, '[]', NULL, '[]', 1.0)")
+        await prepare(store.database, history)
+        assert await store.query("SELECT run_id, colour FROM runs") == [("first", "blue")]
+        assert await store.query("SELECT run FROM evaluations") == [(7,)]
+        assert await store.query("SELECT version_num FROM alembic_version") == [("0002",)]
+        assert await store.query("PRAGMA foreign_keys") == [(1,)]
+
+
+async def test_newer_database_is_refused(tmp_path: Path) -> None:
+    """What a newer reasonblocks wrote is not touched; the error names both versions and what to do."""
+    async with opened(tmp_path, copied=False) as store:
+        await store.execute("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(
+        StoreError, match=rf"'9999'.*'{OURS.head}'.*upgrade reasonblocks, or use another data directory"
+    ):
+        async with opened(tmp_path, copied=False):
+            pass
+
+
+async def test_database_of_something_else_is_refused(tmp_path: Path) -> None:
+    """A file that holds somebody else's tables is left as it is."""
+
+    def make() -> None:
+        with sqlite3.connect(tmp_path / FILE_NAME) as connection:
+            connection.execute("CREATE TABLE songs (title)")
+        connection.close()
+
+    await asyncio.to_thread(make)
+    with pytest.raises(StoreError, match="not of reasonblocks"):
+        async with opened(tmp_path, copied=False):
+            pass
+
+
+async def test_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    """A file that SQLite cannot read is named, with what to do."""
+    await asyncio.to_thread((tmp_path / FILE_NAME).write_text, "these are not the tables you are looking for" * 100)
+    with pytest.raises(StoreError, match=r"reasonblocks\.db.*not a database.*another data directory"):
+        async with opened(tmp_path, copied=False):
+            pass
+
+
+def test_ready_database_opens_without_alembic(tmp_path: Path) -> None:
+    """Neither a first start nor a later one imports alembic, which takes long."""
+    program = (
+        "import asyncio, sys; from pathlib import Path\n"
+        "from reasonblocks.engine.store.database import Database\n"
+        "from reasonblocks.engine.store.migrate import prepare\n"
+        "async def main():\n"
+        "    for _ in range(2):\n"
+        f"        database = Database.at(Path({str(tmp_path)!r})); await prepare(database); await database.aclose()\n"
+        "asyncio.run(main()); print('alembic' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "False"

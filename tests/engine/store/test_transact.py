@@ -1,0 +1,107 @@
+"""Whole transactions in one trip: committed or undone, in turn with other writers, finished once begun."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Connection, text
+
+from engine.store.opened import Store, opened
+from reasonblocks.engine.errors import Invalid, StoreError
+from reasonblocks.engine.store.values import MAX_DEPTH, dump, dump_given, load, too_deep
+
+
+def add(connection: Connection, org: str) -> None:
+    connection.execute(text("INSERT INTO organisations VALUES (:org, 1.0)"), {"org": org})
+
+
+async def orgs(store: Store) -> list[str]:
+    return [org for (org,) in await store.query("SELECT org_id FROM organisations ORDER BY org_id")]
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["file", "memory"])
+async def test_commits_what_is_done_and_undoes_what_fails(tmp_path: Path, kept: bool) -> None:
+    """A transaction that raises leaves nothing behind, one that returns leaves everything."""
+    async with opened(tmp_path if kept else None) as store:
+
+        def fail(connection: Connection) -> None:
+            add(connection, "lost")
+            raise KeyError("no")
+
+        assert await store.transactions.run(lambda connection: add(connection, "acme") or 5) == 5
+        with pytest.raises(KeyError):
+            await store.transactions.run(fail)
+        assert await orgs(store) == ["acme"]
+
+
+async def test_takes_turns_with_other_writers_of_the_process(tmp_path: Path) -> None:
+    """Both ways of writing share one queue: none of many writers at once finds the database locked."""
+    async with opened(tmp_path) as store:
+
+        async def by_trips(number: int) -> None:
+            async with store.database.writing() as connection:
+                await connection.run_sync(add, f"trip {number}")
+
+        async def whole(number: int) -> None:
+            await store.transactions.run(lambda connection: add(connection, f"whole {number}"))
+
+        await asyncio.gather(*map(by_trips, range(10)), *map(whole, range(10)))
+        assert len(await orgs(store)) == 20
+
+
+async def test_cancelled_caller_leaves_a_whole_transaction(tmp_path: Path) -> None:
+    """What has begun is finished, though nobody waits for it any more; the next writer has its turn after it."""
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(connection: Connection) -> None:
+        add(connection, "first")
+        begun.set()
+        go_on.wait(10)
+        add(connection, "second")
+
+    async with opened(tmp_path) as store:
+        caller = asyncio.create_task(store.transactions.run(slow))
+        await asyncio.to_thread(begun.wait, 10)
+        caller.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await caller
+        next_one = asyncio.create_task(store.transactions.run(lambda connection: add(connection, "third")))
+        await asyncio.sleep(0)
+        go_on.set()
+        await next_one
+        assert await orgs(store) == ["first", "second", "third"]
+
+
+async def test_database_that_cannot_be_written_is_explained(tmp_path: Path) -> None:
+    """A complaint of SQLite becomes one sentence with what to do."""
+    async with opened(tmp_path) as store:
+        with pytest.raises(StoreError, match="no such table: missing"):
+            await store.transactions.run(lambda connection: connection.execute(text("INSERT INTO missing VALUES (1)")))
+
+
+async def test_close_leaves_no_thread(tmp_path: Path, no_threads_left: None) -> None:
+    """The thread goes with the store."""
+    async with opened(tmp_path) as store:
+        await store.transactions.run(lambda connection: add(connection, "acme"))
+        assert any(thread.name.startswith("reasonblocks-store") for thread in threading.enumerate())
+
+
+def test_json_that_is_nested_too_deeply_is_refused() -> None:
+    """What could not be read again is not stored; the error names the field."""
+    nested: dict[str, object] = {}
+    for _ in range(MAX_DEPTH - 1):
+        nested = {"inner": nested}
+    assert not too_deep(nested)
+    assert load(dump_given(nested, "metadata")) == nested
+    with pytest.raises(Invalid, match=r"metadata is nested deeper than 100") as refusal:
+        dump_given({"inner": nested}, "metadata")
+    assert refusal.value.location == ("metadata",)
+
+
+def test_json_beyond_all_numbers_can_be_read() -> None:
+    """Numbers that fit no float or no 64 bits do not make a row unreadable."""
+    assert load('{"a": 1e999}') == {"a": float("inf")}
+    assert load(dump({"a": 2**80})) == {"a": 2**80}
