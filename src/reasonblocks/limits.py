@@ -1,6 +1,7 @@
 """The limits of the wire, which client, engine and server share."""
 
-RUN_ID_PATTERN = r"^[A-Za-z0-9_\-./:@]+$"
+RUN_ID_PATTERN = r"^[A-Za-z0-9_\-./:@]+$(?!\n)"
+"""The last part because Python's `$` also matches before a line break at the end."""
 MAX_RUN_ID = 256
 MAX_TEXT = 64_000
 """Characters of a thought, an action, an observation or any other free text."""

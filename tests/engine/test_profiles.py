@@ -10,7 +10,7 @@ import pytest
 
 from engine.store.opened import Store, opened
 from reasonblocks.engine import profiles as profiles_module
-from reasonblocks.engine.errors import Forbidden, Invalid, NotFound
+from reasonblocks.engine.errors import Conflict, Forbidden, Invalid, NotFound
 from reasonblocks.engine.monitors.profiles import BUILT_IN_PROFILES
 from reasonblocks.engine.monitors.registry import BUILT_IN
 from reasonblocks.engine.monitors.suite import MonitorSuite
@@ -112,35 +112,31 @@ async def test_built_in_profiles_are_read_only(profiles: Profiles) -> None:
 
 
 @pytest.mark.parametrize(
-    ("weights", "location"),
+    ("weights", "stored"),
     [
-        ({}, ("weights",)),
-        ({"unheard_of": 0.5}, ("weights", "unheard_of")),
-        ({"semantic_loop": -0.1}, ("weights", "semantic_loop")),
-        ({"semantic_loop": 1.1}, ("weights", "semantic_loop")),
-        ({"semantic_loop": math.nan}, ("weights", "semantic_loop")),
-        ({"semantic_loop": math.inf}, ("weights", "semantic_loop")),
+        ({}, {}),
+        ({"unheard_of": 0.5}, {}),
+        ({"semantic_loop": -0.1}, {"semantic_loop": 0.0}),
+        ({"semantic_loop": 1.1, "late_sprawl": 0.5}, {"semantic_loop": 1.0, "late_sprawl": 0.5}),
+        ({"semantic_loop": math.nan}, {}),
+        ({"semantic_loop": math.inf}, {"semantic_loop": 1.0}),
     ],
 )
-async def test_weights_that_make_no_sense_are_refused(
-    profiles: Profiles, weights: dict[str, float], location: tuple[str, ...]
+async def test_c15_a_profile_is_stored_as_it_counts(
+    profiles: Profiles, weights: dict[str, float], stored: dict[str, float]
 ) -> None:
-    """A stored profile is proper: nothing is clamped or dropped silently."""
-    made = await profiles.create(ACME, mine())
-    for attempt in (
-        lambda: profiles.create(ACME, ProfileCreate("other", weights)),
-        lambda: profiles.change(ACME, made.id, ProfileChange(weights=weights)),
-    ):
-        with pytest.raises(Invalid) as refusal:
-            await attempt()
-        assert refusal.value.location == location
+    """Unknown names are dropped and weights brought within their bounds, and the answer shows what is left."""
+    made = await profiles.create(ACME, ProfileCreate("other", weights))
+    assert made.weights == stored
+    assert (await profiles.change(ACME, made.id, ProfileChange(weights=weights))).weights == stored
+    assert profiles.custom("acme", "other") == stored
 
 
 async def test_name_is_taken_once_per_org(profiles: Profiles) -> None:
     """A second profile of the same name is refused in its org, and no other."""
     await profiles.create(ACME, mine())
     await profiles.create(RIVAL, mine())
-    with pytest.raises(Invalid, match="there is a profile 'mine' already"):
+    with pytest.raises(Conflict, match="there is a profile 'mine' already"):
         await profiles.create(ACME, mine())
 
 

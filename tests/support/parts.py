@@ -96,7 +96,9 @@ async def opened(
     index = VectorIndex(database, follower, embedding, sources, data_dir and data_dir / "index")
     await index.open()
     retriever = Retriever(catalogue, index, embedding)
-    parts = Parts(database, follower, embedding, catalogue, index, patterns, retriever, FindingIndex(index, embedding))
+    parts = Parts(
+        database, follower, embedding, catalogue, index, patterns, retriever, FindingIndex(index, follower, embedding)
+    )
     try:
         if background:
             follower.start()

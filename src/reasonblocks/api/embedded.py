@@ -9,6 +9,7 @@ import concurrent.futures
 import contextlib
 import importlib
 import importlib.util
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -62,6 +63,9 @@ class EngineHost:
         from ..engine.engine import Engine
         from ..engine.settings import EngineSettings
 
+        if self._inherited and self.problem is not None:
+            await self._told_to_leave()
+            return
         try:
             engine = await Engine.open(EngineSettings(data_dir=self.data_dir))
         except Exception as error:
@@ -107,6 +111,8 @@ class EngineHost:
         """The engine, opened if need be."""
         if self.engine is not None:
             return self.engine
+        if hosts.forking:
+            raise Unavailable("the process is being forked")
         runtime.host(self)
         if self.problem is not None:
             raise Unavailable(self.problem)
@@ -115,10 +121,24 @@ class EngineHost:
         except Exception as error:
             raise Unavailable(f"the embedded engine cannot be opened: {describe(error)}") from error
 
+    def suspend(self) -> None:
+        """Close the engine before a fork; parent and child open it again when they need it.
+
+        A child must not inherit an open SQLite database: its locks are the parent's, but SQLite in the child would
+        believe them its own. What is in memory has no locks, and the parent would lose it.
+        """
+        if self.data_dir is not None and runtime.is_hosting(self):
+            runtime.dismiss(self)
+
     def forget(self) -> None:
         """In a forked child: open it anew; what the parent opened is neither used nor closed here."""
         if self.engine is not None:
             self._inherited.append(self.engine)
+            if self.data_dir is not None:
+                self.problem = (
+                    "this process was forked by the engine's own thread, while the database was open; "
+                    "create ReasonBlocks after the fork, or start the process with spawn"
+                )
         self.engine = self._leave = None
         self._opened = concurrent.futures.Future()
 
@@ -134,6 +154,7 @@ class Hosts:
         self._lock = threading.RLock()  # a finaliser may come in between
         self._hosts: dict[Path, EngineHost] = {}
         self._users: dict[EngineHost, set[int]] = {}
+        self.forking = False
         forget_after_fork(self)
 
     def of(self, data_dir: Path | None) -> EngineHost:
@@ -157,12 +178,27 @@ class Hosts:
                 self._users.pop(host, None)
             return not users
 
+    def before_fork(self) -> None:
+        """Close what must not be inherited; nothing opens it again until the fork is over."""
+        self.forking = True
+        with self._lock:
+            open_hosts = list(self._hosts.values())
+        for host in open_hosts:
+            host.suspend()
+
+    def after_fork(self) -> None:
+        """In the parent: go on."""
+        self.forking = False
+
     def forget(self) -> None:
         """In a forked child: whoever held the lock is not here."""
         self._lock = threading.RLock()
+        self.forking = False
 
 
 hosts = Hosts()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=hosts.before_fork, after_in_parent=hosts.after_fork)
 
 
 class Cursor:

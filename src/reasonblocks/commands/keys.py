@@ -30,8 +30,7 @@ def keys() -> None:
 @options.data_dir
 def create(org: str, project: str | None, name: str, is_test: bool, data_dir: str | None) -> None:
     """Create a key and print it, alone on its line. It is not shown again: only its hash is kept."""
-    kind = "test" if is_test else "live"
-    _, plain = _with_keys(data_dir, lambda held: held.create(org, project, kind=kind, name=name))
+    _, plain = _with_keys(data_dir, lambda held: held.create(org, project, "test" if is_test else "live", name))
     click.echo(plain)
 
 
@@ -46,7 +45,9 @@ def list_keys(org: str | None, data_dir: str | None) -> None:
     for key in found:
         state = f"revoked {key.revoked_at}" if key.revoked_at else f"last used {key.last_used_at or 'never'}"
         where = f"{key.org_id}/{key.project_id or '*'}"
-        click.echo("  ".join(filter(None, (key.key_id, key.shown, where, f"created {key.created_at}", state, key.name))))
+        click.echo(
+            "  ".join(filter(None, (key.key_id, key.shown, where, f"created {key.created_at}", state, key.name)))
+        )
 
 
 @keys.command()

@@ -24,7 +24,9 @@ SEARCHES = [
     ("Let me try session ttl.", "session ttl"),
 ]
 GIVES_UP = "I could not find how long a session lasts; the code does not seem to say."
-READS = "These searches all return the same lines, and one of them says that the deployment decides. I read its settings."
+READS = (
+    "These searches all return the same lines, and one of them says that the deployment decides. I read its settings."
+)
 ANSWERS = "A session lasts 1800 seconds (30 minutes): COOKIE_MAX_AGE in deploy/app.env."
 
 

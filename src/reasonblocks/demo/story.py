@@ -56,7 +56,9 @@ def run(show: Print, *, steer: bool) -> Outcome:
     return Outcome(str(messages[-1].text), len(log), sum(entry.tokens for entry in log))
 
 
-def _told(log: Sequence[StepLogEntry], messages: Sequence[BaseMessage], notices: Sequence[InjectionNotice]) -> Iterator[str]:
+def _told(
+    log: Sequence[StepLogEntry], messages: Sequence[BaseMessage], notices: Sequence[InjectionNotice]
+) -> Iterator[str]:
     replies = [message for message in messages if isinstance(message, AIMessage)]
     results = {message.tool_call_id: message for message in messages if isinstance(message, ToolMessage)}
     said = {notice.step: notice for notice in notices}
@@ -70,7 +72,9 @@ def _told(log: Sequence[StepLogEntry], messages: Sequence[BaseMessage], notices:
             arguments = ", ".join(f"{name}={value!r}" for name, value in call["args"].items())
             yield f"   calls   {call['name']}({arguments})"
             result = str(results[call["id"] or ""].text)
-            yield from _wrapped("gets", result if result not in seen else f"the same {len(result.splitlines())} lines again")
+            yield from _wrapped(
+                "gets", result if result not in seen else f"the same {len(result.splitlines())} lines again"
+            )
             seen.add(result)
 
 

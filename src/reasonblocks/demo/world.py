@@ -12,9 +12,7 @@ FILES = {
         "    response.set_cookie(COOKIE, session.token, max_age=settings.COOKIE_MAX_AGE)\n"
     ),
     "docs/accounts.md": (
-        "# Accounts\n"
-        "Users sign in with a password or a passkey.\n"
-        "A session ends when the user signs out.\n"
+        "# Accounts\nUsers sign in with a password or a passkey.\nA session ends when the user signs out.\n"
     ),
     "deploy/app.env": "WORKERS=4\nCOOKIE_MAX_AGE=1800\nLOG_LEVEL=info\n",
 }

@@ -54,7 +54,9 @@ class Engine:
         self.evaluator = Evaluator(trajectories, self.retriever.retrieve, self.profiles.custom)
         self.runs = Runs(database, transactions, trajectories, weighing(self.evaluator), self.live)
         self.patterns = Patterns(database, follower)
-        self.findings = FindingService(database, transactions, FindingIndex(self.index, embedding), follower.notify)
+        self.findings = FindingService(
+            database, transactions, FindingIndex(self.index, follower, embedding), follower.notify
+        )
         self.traces = Traces(transactions)
         self.keys = Keys(database, transactions, settings.static_keys)
         self._upkeep = Upkeep(

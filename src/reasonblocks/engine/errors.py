@@ -1,12 +1,12 @@
 """Why the engine refuses, in the terms of those who ask.
 
-    EngineError (a ReasonBlocksError)
-    ├── NotFound           unknown, or another organisation's: nobody is told which
-    ├── Forbidden          only an admin may, or it is read-only
-    ├── Conflict           what the caller assumes is not what is held
-    ├── Invalid            a value that fits its type and still makes no sense; names the field
-    ├── Busy               too much is waiting already; ask again later
-    └── StoreError         the data directory or the database cannot be used as it is
+EngineError (a ReasonBlocksError)
+├── NotFound           unknown, or another organisation's: nobody is told which
+├── Forbidden          only an admin may, or it is read-only
+├── Conflict           what the caller assumes is not what is held
+├── Invalid            a value that fits its type and still makes no sense; names the field
+├── Busy               too much is waiting already; ask again later
+└── StoreError         the data directory or the database cannot be used as it is
 """
 
 from ..errors import ReasonBlocksError

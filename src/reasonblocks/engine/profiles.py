@@ -1,6 +1,5 @@
 """Weight profiles: those that are built in, and those that an organisation makes for itself."""
 
-import math
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -8,9 +7,9 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, insert, select, update
 
 from .answers import Profile, Scorer
-from .errors import Forbidden, Invalid, NotFound
+from .errors import Conflict, Forbidden, Invalid, NotFound
 from .monitors.base import FIRE_THRESHOLD
-from .monitors.profiles import BUILT_IN_PROFILES, BuiltInProfile, Weights
+from .monitors.profiles import BUILT_IN_PROFILES, BuiltInProfile, Weights, clean_weights
 from .monitors.suite import MonitorSuite
 from .principal import Principal
 from .requests import ProfileChange, ProfileCreate
@@ -72,7 +71,7 @@ class Profiles:
             "profile_id": new_id("profile"),
             "org_id": principal.org(profile.org_id),
             "name": profile.name,
-            "weights": dump(self._checked(profile.weights)),
+            "weights": dump(self._cleaned(profile.weights)),
             "description": profile.description or "",
             "created_at": moment,
             "updated_at": moment,
@@ -95,7 +94,7 @@ class Profiles:
         _refuse_built_in(profile_id)
         values: dict[str, Any] = {"updated_at": now()}
         if change.weights is not None:
-            values["weights"] = dump(self._checked(change.weights))
+            values["weights"] = dump(self._cleaned(change.weights))
         if change.description is not None:
             values["description"] = change.description
 
@@ -135,19 +134,9 @@ class Profiles:
         await self.refresh()
         self._notify()
 
-    def _checked(self, weights: Mapping[str, float]) -> dict[str, float]:
-        """What is stored is proper: a request's own weights are clamped, but a profile is there to stay."""
-        names = self._suite.default_weights
-        if not weights:
-            raise Invalid(f"weights is empty; expected some of {', '.join(names)}", location=("weights",))
-        for name, weight in weights.items():
-            if name not in names:
-                raise Invalid(
-                    f"there is no monitor {name!r:.80}; expected some of {', '.join(names)}", location=("weights", name)
-                )
-            if not math.isfinite(weight) or not 0 <= weight <= 1:
-                raise Invalid(f"the weight of {name} is {weight!r}; expected 0 to 1", location=("weights", name))
-        return {name: float(weights[name]) for name in names if name in weights}
+    def _cleaned(self, weights: Mapping[str, float]) -> dict[str, float]:
+        """Weights as they count: unknown names are dropped, each is brought within its bounds."""
+        return clean_weights(weights, self._suite.default_weights)
 
 
 def _find(connection: Connection, principal: Principal, profile_id: str, org_id: str | None) -> Any:
@@ -161,9 +150,7 @@ def _find(connection: Connection, principal: Principal, profile_id: str, org_id:
 def _insert(connection: Connection, row: dict[str, Any]) -> Any:
     own = profiles.c.org_id == row["org_id"]
     if connection.execute(select(profiles.c.name).where(own, profiles.c.name == row["name"])).first():
-        raise Invalid(
-            f"there is a profile {row['name']!r} already; change that one, or choose another name", location=("name",)
-        )
+        raise Conflict(f"there is a profile {row['name']!r} already; change that one, or choose another name")
     if connection.execute(select(func.count()).select_from(profiles).where(own)).scalar_one() >= MOST_PER_ORG:
         raise Invalid(f"there are {MOST_PER_ORG} profiles already, and no more are kept; delete one first")
     tenants.ensure(connection, [(row["org_id"], None)], row["created_at"])

@@ -157,7 +157,7 @@ class EventsRequest(msgspec.Struct):
 class ProfileCreate(msgspec.Struct):
     """POST /monitor/profiles."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_\-.]+$")]
+    name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_\-.]+$(?!\n)")]
     weights: Weights
     description: Annotated[str, Meta(max_length=2_000)] | None = None
     org_id: Name | None = None

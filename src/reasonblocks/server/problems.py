@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException, ValidationException
 
+from ..engine.embedding.base import EmbedderProblem
 from ..engine.errors import Busy, Conflict, Forbidden, Invalid, NotFound, StoreError
+from ..engine.index.thread import IndexFailure
 from .logs import note
 
 Location = list[str | int]
@@ -108,6 +110,8 @@ def answer_to(error: Exception) -> Answer | None:
             return Answer(422, FieldProblems([FieldProblem(["body", *location], str(error), "value")]))
         case Busy(retry_after=seconds):
             return Answer(503, Problem(str(error)), retry_after(seconds))
+        case EmbedderProblem() | IndexFailure():
+            return Answer(503, Problem("lookups by meaning do not work at the moment"), retry_after(5))
         case StoreError():
             return Answer(503, Problem("the database cannot be used at the moment"), retry_after(5))
         case _:

@@ -45,7 +45,7 @@ def step(run_id: str, record: StepRecord, entry: StepLogEntry, details: dict[str
 
 def run_finish(run_id: str, outcome: str) -> Event:
     """`run_finish` with its outcome."""
-    return {"type": "run_finish", "run_id": run_id, "outcome": outcome[: MAX_OUTCOME]}
+    return {"type": "run_finish", "run_id": run_id, "outcome": outcome[:MAX_OUTCOME]}
 
 
 def run_interrupt(run_id: str) -> Event:

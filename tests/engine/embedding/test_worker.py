@@ -12,7 +12,7 @@ import pytest
 
 from reasonblocks.engine.embedding import worker as module
 from reasonblocks.engine.embedding.base import EmbedderProblem, Vectors
-from reasonblocks.engine.embedding.worker import AT_ONCE, REMEMBERED, THREAD_NAME, EmbeddingWorker, shared_worker
+from reasonblocks.engine.embedding.worker import REMEMBERED, THREAD_NAME, EmbeddingWorker, shared_worker
 from reasonblocks.engine.errors import Busy
 
 PATIENCE = 20.0
@@ -26,6 +26,7 @@ class Lengths:
 
     name = "lengths"
     dimension = 2
+    at_once = 3
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
@@ -126,14 +127,14 @@ async def test_queries_go_together_and_before_patient_texts(embedder: Lengths) -
     """Those that wait are embedded in one go; a long patient job lets them in between its parts."""
     worker = EmbeddingWorker(embedder)
     first = await held_up(worker, embedder)
-    patient = worker.submit([f"pattern {number}" for number in range(2 * AT_ONCE + 1)])
+    patient = worker.submit([f"pattern {number}" for number in range(2 * Lengths.at_once + 1)])
     queries = [worker.submit([f"query {number}"], patient=False) for number in range(3)]
     embedder.may_go_on.set()
     await asyncio.gather(first, *map(asyncio.wrap_future, queries))
     await asyncio.wrap_future(patient)
     assert embedder.batches[1] == ["query 0", "query 1", "query 2"]
-    assert [len(batch) for batch in embedder.batches[2:]] == [AT_ONCE, AT_ONCE, 1]
-    assert patient.result()[:, 0].tolist() == [len(f"pattern {number}") for number in range(2 * AT_ONCE + 1)]
+    assert [len(batch) for batch in embedder.batches[2:]] == [Lengths.at_once, Lengths.at_once, 1]
+    assert patient.result()[:, 0].tolist() == [len(f"pattern {number}") for number in range(2 * Lengths.at_once + 1)]
     await worker.aclose()
 
 
@@ -141,13 +142,13 @@ async def test_a_query_comes_between_the_parts_of_a_patient_job(embedder: Length
     """Whoever waits does not wait for 100 patterns."""
     worker = EmbeddingWorker(embedder)
     embedder.may_go_on.clear()
-    patient = worker.submit(["pattern"] * (3 * AT_ONCE))
+    patient = worker.submit(["pattern"] * (3 * Lengths.at_once))
     await asyncio.to_thread(embedder.begun.acquire, timeout=PATIENCE)
     query = worker.submit(["query"], patient=False)
     embedder.may_go_on.set()
     await asyncio.wrap_future(query)
     await asyncio.wrap_future(patient)
-    assert [len(batch) for batch in embedder.batches] == [AT_ONCE, 1, AT_ONCE, AT_ONCE]
+    assert [len(batch) for batch in embedder.batches] == [Lengths.at_once, 1, Lengths.at_once, Lengths.at_once]
     await worker.aclose()
 
 
@@ -202,7 +203,7 @@ async def test_closing_gives_up_what_waits_and_leaves_it_usable(embedder: Length
     """Nobody is left waiting, no thread stays, and another text starts another thread."""
     worker = EmbeddingWorker(embedder)
     embedder.may_go_on.clear()
-    patient = worker.submit(["pattern"] * (2 * AT_ONCE))
+    patient = worker.submit(["pattern"] * (2 * Lengths.at_once))
     await asyncio.to_thread(embedder.begun.acquire, timeout=PATIENCE)
     query = worker.submit(["query"], patient=False)
     closing = asyncio.create_task(worker.aclose())

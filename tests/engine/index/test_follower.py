@@ -163,6 +163,20 @@ async def test_notify_has_it_told_at_once_and_a_poll_finds_what_others_wrote(
     assert listener.told == [("pattern", {"ours"}), ("pattern", {"theirs"})]
 
 
+@pytest.mark.parametrize("turns", range(6))
+async def test_it_stops_when_told_to_whatever_it_is_doing(database: Database, turns: int) -> None:
+    """A stop that comes together with a notice is not lost between the two."""
+    follower = await following(database, Listener())
+    follower.start()
+    await asyncio.sleep(0.01)
+    follower.notify()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+
+    async with asyncio.timeout(PATIENCE):
+        await follower.aclose()
+
+
 async def test_who_was_away_while_changes_were_pruned_is_told_to_look_at_everything(database: Database) -> None:
     """Rows do not pile up for ever, and nobody misses one for that."""
     listener = Listener()

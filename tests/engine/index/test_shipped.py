@@ -18,11 +18,8 @@ from support.parts import opened
 AGAIN = "run `python benchmarks/starter_vectors.py`"
 
 
-class Refusing:
-    """Our embedder, by name; but it embeds nothing."""
-
-    name = MiniLM.name
-    dimension = 384
+class Refusing(MiniLM):
+    """Our embedder, but it embeds nothing."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Say what should not have been asked for."""

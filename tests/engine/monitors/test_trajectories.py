@@ -155,7 +155,7 @@ async def test_a_reading_is_known_for_the_very_step_only(suite: MonitorSuite) ->
     assert held.known_reading("acme", "run", 2, digest) == answer.reading
     assert held.known_reading("acme", "run", 3, digest) is None
     assert held.known_reading("acme", "run", 2, ObservedStep("y", "search", "a", "nothing").digest()) is None
-    await held.continue_run("acme", "run", 3, numbered(20))
+    await held.continue_run("acme", "run", 3, numbered(40))
     assert held.known_reading("acme", "run", 2, digest) is None
 
 

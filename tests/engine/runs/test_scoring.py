@@ -210,6 +210,18 @@ async def test_more_steps_than_memory_is_meant_for(tmp_path: Path, monkeypatch: 
         assert await house.store.query("SELECT count(*) FROM evaluations") == [(48,)]
 
 
+async def test_longer_steps_than_memory_is_meant_for(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not only their number is bounded; and what was taken from the queue no longer counts."""
+    monkeypatch.setattr(scorer_module, "MOST_CHARACTERS", 1_000)
+    for run in range(4):
+        await house.events(start(f"run{run}"), step(0, f"run{run}", thought="a" * 400))
+    assert (house.runs.scorer._count, house.runs.scorer._characters) == (2, 800)
+    house.runs.open()
+    await house.runs.scorer.drained()
+    assert (house.runs.scorer._count, house.runs.scorer._characters) == (0, 0)
+    assert await house.store.query("SELECT count(*) FROM evaluations") == [(4,)]
+
+
 async def test_steps_that_were_not_scored_before_the_end_are_after_the_next_start(tmp_path: Path) -> None:
     """A process that dies between storing and scoring loses no scores."""
     async with house_at(tmp_path) as house:

@@ -16,7 +16,10 @@ Vector = NDArray[np.float32]
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Makes vectors. It may block for long, so only a worker thread calls it."""
+    """Makes vectors. It may block for long, so only a worker thread calls it.
+
+    It may have an `at_once`, how many texts it is handed together: whoever comes after them waits for as long.
+    """
 
     @property
     def name(self) -> str:

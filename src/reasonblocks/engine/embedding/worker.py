@@ -6,9 +6,11 @@ another.
 """
 
 import asyncio
+import atexit
 import concurrent.futures
 import functools
 import threading
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -29,7 +31,7 @@ THREAD_NAME = "reasonblocks-embedding"
 WAITING_LIMIT = 32
 """Texts that may wait for an answer; at 20 to 80 ms each, later ones would come too late for their step."""
 AT_ONCE = 16
-"""Texts that are handed to the embedder together; also how long a query may have to wait for patient work."""
+"""Texts that are handed to the embedder together, if it does not say otherwise."""
 REMEMBERED = 512
 """Texts whose vectors are kept: a step asks for E1 and E2 with much the same words."""
 LONGEST_REMEMBERED = 4_000
@@ -65,8 +67,10 @@ class EmbeddingWorker:
     def __init__(self, embedder: Embedder, *, waiting_limit: int = WAITING_LIMIT) -> None:
         self.embedder = embedder
         self._limit = waiting_limit
+        self._at_once: int = getattr(embedder, "at_once", AT_ONCE)
         self.forget()
         forget_after_fork(self)
+        _workers.add(self)
 
     def forget(self) -> None:
         """Begin anew, as a forked child must: the thread is the parent's, and so is what it was given."""
@@ -169,7 +173,7 @@ class EmbeddingWorker:
                 return []
             jobs: list[_Job] = []
             count = 0
-            while self._queries and (not jobs or count + len(self._queries[0].texts) <= AT_ONCE):
+            while self._queries and (not jobs or count + len(self._queries[0].texts) <= self._at_once):
                 job = self._queries.popleft()
                 self._waiting -= len(job.texts)
                 if job.future.set_running_or_notify_cancel():
@@ -215,7 +219,7 @@ class EmbeddingWorker:
     def _advance(self, job: _Job) -> None:
         """Embed the next few texts of a patient job, and put it back if there are more."""
         try:
-            job.done.append(self._embed(job.rest()[:AT_ONCE]))
+            job.done.append(self._embed(job.rest()[: self._at_once]))
         except Exception as error:
             job.future.set_exception(error)
             return
@@ -251,6 +255,17 @@ def shared_worker(setting: "str | Embeddings | None" = None) -> EmbeddingWorker:
 
 
 _sharing = threading.RLock()
+
+
+def _close_at_exit() -> None:
+    """A daemon thread that the end of the program cuts off inside onnxruntime would take the process down with it."""
+    for worker in list(_workers):
+        worker.close()
+
+
+_workers: "weakref.WeakSet[EmbeddingWorker]" = weakref.WeakSet()
+# Before Python ends its thread pools, as the runtime does; a version without this has the ordinary way.
+getattr(threading, "_register_atexit", atexit.register)(_close_at_exit)
 
 
 @functools.cache

@@ -1,5 +1,7 @@
 """Findings about codebases, to be found by what they say."""
 
+import asyncio
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,11 +11,14 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ..embedding.calibration import calibration_for
 from ..embedding.worker import EmbeddingWorker
 from ..store.schema import findings
+from .follower import Follower
 from .index import VectorIndex
 from .shard import scope
 from .sources import Item
 
 KIND = "finding"
+CATCH_UP_SECONDS = 0.5
+"""How long a search waits for what is still being embedded."""
 _COLUMNS = (findings.c.finding_id, findings.c.org_id, findings.c.codebase_id, findings.c.content)
 
 
@@ -39,10 +44,11 @@ class FindingSource:
 
 
 class FindingIndex:
-    """Looks findings up; from any event loop."""
+    """Looks findings up; on the engine's event loop."""
 
-    def __init__(self, index: VectorIndex, embedding: EmbeddingWorker) -> None:
+    def __init__(self, index: VectorIndex, follower: Follower, embedding: EmbeddingWorker) -> None:
         self._index = index
+        self._follower = follower
         self._embedding = embedding
         self._calibration = calibration_for(embedding.embedder.name)
 
@@ -50,9 +56,17 @@ class FindingIndex:
         """The ids of the findings nearest to a query, each with its similarity, the most similar first."""
         if not query.strip():
             return []
+        await self._catch_up()
         vector = await self._embedding.embed(query)
         hits = await self._index.search(vector, finding_scope(org_id, codebase_id), limit=top_k)
         return [(hit.item_id, round(self._calibration.similarity(hit.cosine), 4)) for hit in hits]
+
+    async def _catch_up(self) -> None:
+        """Have in the index what was written just now: who stores a finding and asks at once expects it."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CATCH_UP_SECONDS):
+                await self._follower.refresh()
+                await self._index.settled()
 
 
 def finding_scope(org_id: str, codebase_id: str) -> str:

@@ -104,10 +104,11 @@ class Follower:
         """Wait until it is time to look; whether somebody said so."""
         # A database in memory has no other writers, and nobody to look for.
         alone = self._database.path is None and self._trouble is None
-        try:
-            return await asyncio.wait_for(self._due.wait(), None if alone else seconds)
-        except TimeoutError:
-            return False
+        with contextlib.suppress(TimeoutError):
+            # Not `wait_for`: until Python 3.12 it lost a cancellation that came together with what it waited for.
+            async with asyncio.timeout(None if alone else seconds):
+                return await self._due.wait()
+        return False
 
 
 async def record_changes(connection: AsyncConnection, kind: str, item_ids: Iterable[str]) -> None:

@@ -241,4 +241,6 @@ class VectorIndex:
 
     async def _rest(self, seconds: float | None) -> None:
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._due.wait(), seconds)
+            # Not `wait_for`: until Python 3.12 it lost a cancellation that came together with what it waited for.
+            async with asyncio.timeout(seconds):
+                await self._due.wait()

@@ -14,8 +14,8 @@ from .profiles import DEFAULT_WEIGHTS, HEAVIEST, Weights
 
 DIGITS = 4
 """Of scores and of the composite, on the wire as in every comparison."""
-RECENT = 4
-"""How many of the newest steps keep their reading."""
+RECENT = 32
+"""How many of the newest steps keep their reading: those of a run that one batch of events may bring."""
 THOUGHTS = 5
 """How many of the newest thoughts a lookup may ask with."""
 _LONGEST_THOUGHT = 1_000

@@ -1,10 +1,12 @@
 """Lookups: which patterns have to do with what an agent says. From any event loop, without the database."""
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from ...types import Tier
 from ..answers import Retrieval, Trace
 from ..embedding.calibration import calibration_for
+from ..embedding.context import views
 from ..embedding.worker import EmbeddingWorker
 from ..errors import Invalid
 from ..index.index import VectorIndex
@@ -44,6 +46,14 @@ class Lookup(NamedTuple):
         return self.failure_type in (None, pattern.failure_type)
 
 
+class Match(NamedTuple):
+    """A pattern that passes its gate."""
+
+    pattern: LivePattern
+    similarity: float
+    cosine: float
+
+
 class Retriever:
     """Answers from the catalogue, the embedder and the index."""
 
@@ -62,8 +72,8 @@ class Retriever:
         lookup = Lookup(tier, principal.org(), (request.failure_type or None) if tier == "e2" else None)
         if not self._may_match(lookup, request.context):
             return Retrieval([])
-        vector = await self._embedding.embed(request.context)
-        return Retrieval(await self._nearest(lookup, vector, top_k))
+        vectors = await self._embedding.embed_all(views(request.context))
+        return Retrieval(await self._nearest(lookup, vectors, top_k))
 
     def _may_match(self, lookup: Lookup, context: str) -> bool:
         """Whether anything could be found: embedding the context costs more than all the rest of a step."""
@@ -76,18 +86,30 @@ class Retriever:
             return lookup.failure_type in view.e2_failure_types
         return bool(view.e2_failure_types) and (view.screen is None or view.screen.passes(context))
 
-    async def _nearest(self, lookup: Lookup, vector: Vector, top_k: int) -> list[Trace]:
+    async def _nearest(self, lookup: Lookup, vectors: Sequence[Vector], top_k: int) -> list[Trace]:
+        """What is most similar to any of the vectors, which are views of one context."""
+        best: dict[str, Match] = {}
+        for vector in vectors:
+            for match in await self._matches(lookup, vector, top_k):
+                known = best.get(match.pattern.pattern_id)
+                if known is None or match.cosine > known.cosine:
+                    best[match.pattern.pattern_id] = match
+        ranked = sorted(best.values(), key=lambda match: -match.cosine)
+        return [_trace(*match) for match in ranked[:top_k]]
+
+    async def _matches(self, lookup: Lookup, vector: Vector, top_k: int) -> list[Match]:
+        """At least `top_k` that pass the gate, if there are so many; the nearest first."""
         least = self._calibration.cosine_for(GATES[lookup.tier]) - _ROUNDING
         limit = top_k + _ROOM
         while True:
             hits = await self._index.search(vector, lookup.scope, lookup.failure_type, limit=limit, least_cosine=least)
             passed = self._passed(lookup, hits)
             if len(passed) >= top_k or len(hits) < limit:
-                return [_trace(*each) for each in passed[:top_k]]
+                return passed
             limit *= 4  # those that kept themselves back took the room of others
 
-    def _passed(self, lookup: Lookup, hits: list[Hit]) -> list[tuple[LivePattern, float, float]]:
-        """Those that pass the gate, with their similarity and cosine."""
+    def _passed(self, lookup: Lookup, hits: list[Hit]) -> list[Match]:
+        """Those that pass the gate."""
         passed = []
         for hit in hits:
             pattern = self._catalogue.get(hit.item_id)
@@ -95,7 +117,7 @@ class Retriever:
                 continue
             similarity = round(self._calibration.similarity(hit.cosine), 4)
             if similarity >= max(GATES[lookup.tier], pattern.gate_threshold or 0.0):
-                passed.append((pattern, similarity, round(hit.cosine, 4)))
+                passed.append(Match(pattern, similarity, round(hit.cosine, 4)))
         return passed
 
 

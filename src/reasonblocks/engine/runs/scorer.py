@@ -24,6 +24,8 @@ from .scoring import RunRef, ScoredStep, StepReader
 
 MOST_WAITING = 5_000
 """Steps that wait in memory; of the runs beyond it only the row is remembered, and their steps are read again."""
+MOST_CHARACTERS = 20_000_000
+"""Of those steps."""
 MOST_BEHIND = 10_000
 AT_ONCE = 250
 """Steps whose scores are written together."""
@@ -72,8 +74,9 @@ class Scorer:
         self._reader = reader
         self._live = live
         self._most_waiting = most_waiting
-        self._waiting: OrderedDict[RunRef, list[NewStep]] = OrderedDict()
+        self._waiting: OrderedDict[RunRef, dict[int, ObservedStep]] = OrderedDict()
         self._count = 0
+        self._characters = 0
         self._behind: OrderedDict[RunRef, int] = OrderedDict()
         """With how often it was tried in vain."""
         self._over: dict[RunRef, None] = {}
@@ -108,11 +111,15 @@ class Scorer:
             self._wake()
 
     def _add(self, run: RunRef, new: Mapping[int, NewStep]) -> None:
-        if self._count + len(new) > self._most_waiting:
+        # An event as it was decoded keeps the whole body alive that it came in.
+        given = {index: observed(one.step) for index, one in new.items()}
+        characters = sum(map(_characters, given.values()))
+        if self._count + len(given) > self._most_waiting or self._characters + characters > MOST_CHARACTERS:
             self._fall_behind(run)
             return
-        self._count += len(new)
-        self._waiting.setdefault(run, []).extend(new.values())
+        self._count += len(given)
+        self._characters += characters
+        self._waiting.setdefault(run, {}).update(given)
 
     def _fall_behind(self, run: RunRef) -> None:
         self._behind.setdefault(run, 0)
@@ -192,8 +199,9 @@ class Scorer:
         while self._waiting and size < AT_ONCE:
             run, given = self._waiting.popitem(last=False)
             self._count -= len(given)
+            self._characters -= sum(map(_characters, given.values()))
             size += len(given)
-            taken.append((run, {new.step.step_index: observed(new.step) for new in given}))
+            taken.append((run, given))
         try:
             await self._store(await self._read(taken))
         except BaseException:
@@ -260,6 +268,10 @@ class Scorer:
         if scored:
             await self._transactions.run(lambda connection: _write(connection, scored))
             self._live.publish(map(_told, scored))
+
+
+def _characters(step: ObservedStep) -> int:
+    return len(step.thought) + len(step.action) + len(step.action_input) + len(step.observation)
 
 
 def _portions(given: dict[int, ObservedStep], size: int = 4) -> list[dict[int, ObservedStep]]:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import event
+from sqlalchemy import URL, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
@@ -18,7 +18,7 @@ from ..location import MEMORY
 FILE_NAME = "reasonblocks.db"
 BUSY_SECONDS = 30.0
 """How long a writer waits for one in another process."""
-_WRITES = "reasonblocks_writes"
+WRITES = "reasonblocks_writes"
 
 
 class Database:
@@ -28,7 +28,7 @@ class Database:
         self.engine = engine
         self.path = path
         """The file; `None` for a database in memory."""
-        self._writer = asyncio.Lock()
+        self.writer = asyncio.Lock()
 
     @classmethod
     def at(cls, data_dir: Path | None) -> "Database":
@@ -39,16 +39,18 @@ class Database:
             path = None
         else:
             path = _created(data_dir)
-            engine = create_async_engine(f"sqlite+aiosqlite:///{path}", pool_size=4, max_overflow=4)
-        event.listen(engine.sync_engine, "connect", _set_up)
-        event.listen(engine.sync_engine, "begin", _begin)
+            engine = create_async_engine(
+                URL.create("sqlite+aiosqlite", database=str(path)), pool_size=4, max_overflow=4
+            )
+        event.listen(engine.sync_engine, "connect", set_up)
+        event.listen(engine.sync_engine, "begin", begin)
         return cls(engine, path)
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
         """A connection that sees one state of the database from its first query on."""
         if self.path is None:
-            async with self._writer, self.engine.begin() as connection:
+            async with self.writer, self.engine.begin() as connection:
                 yield connection
         else:
             async with self.engine.begin() as connection:
@@ -60,8 +62,8 @@ class Database:
 
         Inside this process writers queue up here, fairly; SQLite itself would have them poll.
         """
-        async with self._writer, self.engine.connect() as plain:
-            connection = await plain.execution_options(**{_WRITES: True})
+        async with self.writer, self.engine.connect() as plain:
+            connection = await plain.execution_options(**{WRITES: True})
             async with connection.begin():
                 yield connection
 
@@ -85,7 +87,7 @@ def _created(data_dir: Path) -> Path:
     return path
 
 
-def _set_up(connection: Any, _record: object) -> None:
+def set_up(connection: Any, _record: object) -> None:
     """A new connection: SQLAlchemy says when a transaction begins, not the driver."""
     connection.isolation_level = None
     cursor = connection.cursor()
@@ -101,9 +103,9 @@ def _set_up(connection: Any, _record: object) -> None:
     cursor.close()
 
 
-def _begin(connection: Any) -> None:
+def begin(connection: Any) -> None:
     """A writer takes its lock at once: one that reads first and then writes could not wait for another process."""
-    writes = connection.get_execution_options().get(_WRITES)
+    writes = connection.get_execution_options().get(WRITES)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 

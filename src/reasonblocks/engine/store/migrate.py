@@ -9,7 +9,7 @@ from sqlalchemy import URL, Connection, MetaData, NullPool, create_engine, event
 from sqlalchemy.exc import DBAPIError
 
 from ..errors import StoreError
-from .database import _WRITES, Database, _begin, _set_up, explained
+from .database import WRITES, Database, begin, explained, set_up
 from .schema import metadata
 
 VERSION_TABLE = "alembic_version"
@@ -97,15 +97,15 @@ def _upgrade(path: Path, history: History) -> None:
     """Bring a database up to date. Alembic reads files: not for an event loop."""
     engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=NullPool)
     event.listen(engine, "connect", _set_up_for_upgrade)
-    event.listen(engine, "begin", _begin)
-    with engine.execution_options(**{_WRITES: True}).begin() as connection:
+    event.listen(engine, "begin", begin)
+    with engine.execution_options(**{WRITES: True}).begin() as connection:
         if _version(connection) != history.head:  # another process may have been quicker
             upgrade(connection, history)
 
 
 def _set_up_for_upgrade(connection: Any, record: object) -> None:
     # A table that is changed is copied and dropped, and with foreign keys on that would delete what refers to it.
-    _set_up(connection, record)
+    set_up(connection, record)
     connection.execute("PRAGMA foreign_keys=OFF")
 
 

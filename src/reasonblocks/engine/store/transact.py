@@ -16,7 +16,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.pool import SingletonThreadPool
 
 from ..errors import Busy, EngineError, StoreError
-from .database import _WRITES, BUSY_SECONDS, Database, _begin, _set_up, explained
+from .database import BUSY_SECONDS, WRITES, Database, begin, explained, set_up
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ class Transactions:
                 return await connection.run_sync(work)
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="reasonblocks-store")
-        turn = self._database._writer
+        turn = self._database.writer
         await turn.acquire()
         try:
             future = asyncio.get_running_loop().run_in_executor(self._thread, self._transact, path, work)
@@ -82,9 +82,9 @@ class Transactions:
 
 def _engine(path: Path) -> Engine:
     engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=SingletonThreadPool)
-    event.listen(engine, "connect", _set_up)
-    event.listen(engine, "begin", _begin)
-    return engine.execution_options(**{_WRITES: True})
+    event.listen(engine, "connect", set_up)
+    event.listen(engine, "begin", begin)
+    return engine.execution_options(**{WRITES: True})
 
 
 def _refusal(error: OperationalError) -> EngineError:

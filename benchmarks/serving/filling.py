@@ -1,0 +1,114 @@
+"""A data directory that holds many patterns with their vectors, so that nothing has to be embedded."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from serving.material import FAILURE_TYPES, Material
+from sqlalchemy import insert
+
+from reasonblocks.engine.embedding.base import Embedder, normalised
+from reasonblocks.engine.index.follower import record_changes
+from reasonblocks.engine.index.sources import store_vectors
+from reasonblocks.engine.patterns.catalogue import KIND
+from reasonblocks.engine.patterns.fields import embedding_text, pattern_digest
+from reasonblocks.engine.principal import DEFAULT_ORG
+from reasonblocks.engine.store.database import Database
+from reasonblocks.engine.store.migrate import prepare
+from reasonblocks.engine.store.schema import patterns
+from reasonblocks.engine.store.tenants import ensure
+from reasonblocks.engine.store.values import digest, dump, now
+
+Vector = NDArray[np.float32]
+NEAR = (0.9, 0.85, 0.8)
+"""The cosines of the patterns that a context finds in each tier; all others are far from everything."""
+ASKED_FAILURE = FAILURE_TYPES[1]
+"""What those e2 patterns are about."""
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A pattern that is to be stored."""
+
+    pattern_id: str
+    tier: str
+    failure_type: str | None
+    vector: Vector
+
+
+def plan(count: int, contexts: NDArray[np.float32]) -> list[Planned]:
+    """So many patterns, half e1 and half e2, in random directions but for those that are near a context."""
+    generator = np.random.default_rng(1)
+    near = [(context, cosine) for context in contexts for cosine in NEAR]
+    planned = []
+    for tier, share in (("e1", count // 2), ("e2", count - count // 2)):
+        vectors = normalised(generator.standard_normal((share, contexts.shape[1])))
+        for place, vector in enumerate(vectors):
+            is_near = place < len(near)
+            about = ASKED_FAILURE if is_near else FAILURE_TYPES[place % len(FAILURE_TYPES)]
+            planned.append(
+                Planned(
+                    f"{tier}-bench-{place:06d}",
+                    tier,
+                    about if tier == "e2" else None,
+                    _at_cosine(vector, *near[place]) if is_near else vector,
+                )
+            )
+    return planned
+
+
+def _at_cosine(vector: Vector, context: Vector, cosine: float) -> Vector:
+    aside = vector - (vector @ context) * context
+    turned: Vector = cosine * context + np.sqrt(1.0 - cosine**2) * aside / np.linalg.norm(aside)
+    return turned.astype(np.float32)
+
+
+async def fill(data_dir: Path, planned: Sequence[Planned], material: Material, embedder: Embedder) -> None:
+    """Store the patterns, live, with their vectors as the embedder would have made them."""
+    database = Database.at(data_dir)
+    try:
+        await prepare(database)
+        for start in range(0, len(planned), _AT_ONCE):
+            await _store(database, planned[start : start + _AT_ONCE], material, embedder)
+    finally:
+        await database.aclose()
+
+
+async def _store(database: Database, planned: Sequence[Planned], material: Material, embedder: Embedder) -> None:
+    said = [material.pattern(pattern.tier) for pattern in planned]
+    rows = [_row(pattern, fields) for pattern, fields in zip(planned, said, strict=True)]
+    made = {
+        pattern.pattern_id: (digest(embedding_text(pattern.tier, fields)), pattern.vector)
+        for pattern, fields in zip(planned, said, strict=True)
+    }
+    async with database.writing() as connection:
+        await connection.run_sync(ensure, [(DEFAULT_ORG, None)], now())
+        await connection.execute(insert(patterns), rows)
+        await store_vectors(connection, KIND, embedder.name, embedder.dimension, made)
+        await record_changes(connection, KIND, list(made))
+
+
+def _row(pattern: Planned, fields: dict[str, Any]) -> dict[str, Any]:
+    qualities: dict[str, Any] = {
+        "failure_type": pattern.failure_type,
+        "gate_threshold": None,
+        "model_family": "",
+        "status": "live",
+    }
+    return {
+        "pattern_id": pattern.pattern_id,
+        "tier": pattern.tier,
+        "org_id": DEFAULT_ORG if pattern.tier == "e1" else None,
+        "fields": dump(fields),
+        "provenance": "mined",
+        "version": 1,
+        "digest": pattern_digest(pattern.tier, fields, **qualities),
+        "deleted": False,
+        "created_at": now(),
+        "updated_at": now(),
+        **qualities,
+    }

@@ -1,0 +1,59 @@
+"""Findings, found by what they say: those of one organisation and one codebase."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy import delete, insert
+
+from reasonblocks.engine.index.findings import KIND
+from reasonblocks.engine.index.follower import record_changes
+from reasonblocks.engine.store.schema import findings
+from support.parts import Parts, opened
+
+
+async def store(parts: Parts, finding_id: str, content: str, org_id: str = "red", codebase_id: str = "code") -> None:
+    """A finding is written."""
+    row = {"finding_id": finding_id, "org_id": org_id, "project_id": "default", "codebase_id": codebase_id}
+    async with parts.database.writing() as connection:
+        await connection.execute(insert(findings), {**row, "content": content, "created_at": 1.0, "updated_at": 1.0})
+        await record_changes(connection, KIND, [finding_id])
+    parts.follower.notify()
+
+
+async def test_c51_a_finding_is_found_at_once_with_its_similarity(tmp_path: Path) -> None:
+    """The nearest first, no more than asked for; who stores and asks finds what was stored."""
+    async with opened(tmp_path) as parts:
+        await store(parts, "half", "tractor violin marble falcon")
+        await store(parts, "whole", "tractor violin glacier pepper")
+
+        found = await parts.findings.search("red", "code", "tractor violin glacier pepper", 5)
+
+        assert found == [("whole", 1.0), ("half", 0.5)]
+        assert await parts.findings.search("red", "code", "tractor violin glacier pepper", 1) == [("whole", 1.0)]
+        assert await parts.findings.search("red", "code", " \n", 5) == []
+
+
+async def test_c51_other_organisations_and_codebases_are_not_searched(tmp_path: Path) -> None:
+    """However alike their names are."""
+    places = [("red", "code"), ("red", "code2"), ("blue", "code"), ('red", "code', ""), ("", 'red", "code')]
+    async with opened(tmp_path) as parts:
+        for number, (org_id, codebase_id) in enumerate(places):
+            await store(parts, f"f{number}", "tractor violin", org_id, codebase_id)
+
+        for number, place in enumerate(places):
+            assert await parts.findings.search(*place, "tractor violin", 50) == [(f"f{number}", 1.0)]
+
+
+async def test_c51_a_deleted_finding_is_not_found(tmp_path: Path) -> None:
+    """Nor is one that has nothing to say."""
+    async with opened(tmp_path) as parts:
+        await store(parts, "gone", "tractor violin")
+        await store(parts, "blank", "   ")
+        await parts.settle()
+        async with parts.database.writing() as connection:
+            await connection.execute(delete(findings).where(findings.c.finding_id == "gone"))
+            await record_changes(connection, KIND, ["gone"])
+
+        assert await parts.findings.search("red", "code", "tractor violin", 5) == []
+        assert parts.index.state() == "ok"
