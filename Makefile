@@ -13,7 +13,7 @@ PYTEST := PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install demo test test-slow lint typecheck check format constraints clean
+.PHONY: bench help install demo test test-slow lint typecheck check format constraints clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -30,6 +30,9 @@ test: $(STAMP) ## Run the tests but for the slow ones
 
 test-slow: $(STAMP) ## Run the slow tests
 	@$(PYTEST) -m slow $(ARGS)
+
+bench: $(STAMP) ## Compare a server's routes with the bare parts beneath them
+	@$(BIN)/python benchmarks/server.py $(ARGS)
 
 lint: $(STAMP) ## Check style and formatting
 	@$(BIN)/ruff check -q --output-format=concise .

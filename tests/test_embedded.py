@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware
+from langchain_core.embeddings import Embeddings
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
@@ -345,6 +346,51 @@ def test_a_wrong_data_dir_names_itself(wrong: Any) -> None:
     """A value that is no path is refused with what was expected."""
     with pytest.raises(SettingsError, match=r"data_dir is .*expected the path of a directory"):
         ReasonBlocks(data_dir=wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("EMBEDDINGS", "nonsense", "nonsense"),
+        ("EMBEDDINGS", "no.such.module:thing", "no.such.module"),
+        ("STALE_AFTER", "soon", "REASONBLOCKS_STALE_AFTER is 'soon'; expected a number"),
+        ("KEEP_DAYS", "-1", "keep_days is -1.0; expected a number of days above 0"),
+    ],
+)
+def test_a_wrong_setting_of_the_engine_names_itself(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, expected: str
+) -> None:
+    """What the environment says about the embedded engine is checked when it is opened."""
+    monkeypatch.setenv(f"REASONBLOCKS_{name}", value)
+    with pytest.raises(SettingsError) as caught:
+        ReasonBlocks(data_dir=":memory:")
+    assert expected in str(caught.value)
+
+
+class Loud(Embeddings):
+    """An embedder of one's own: how loud a text is."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """How many capitals, marks and other characters each has."""
+        return [[sum(map(str.isupper, text)) + 1.0, text.count("!") + 1.0, float(len(text))] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        """The same for one."""
+        return self.embed_documents([text])[0]
+
+
+def test_any_langchain_embeddings_may_be_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A setting names an `Embeddings` class, and what is stored says by which model and in how many numbers."""
+    monkeypatch.setenv("REASONBLOCKS_EMBEDDINGS", "test_embedded:Loud")
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    with ReasonBlocks(data_dir=tmp_path) as rb:
+        run_agent(rb, ScriptedModel(script(1)))
+    with sqlite3.connect(tmp_path / "reasonblocks.db") as connection:
+        stored = set(connection.execute("SELECT model, dimension FROM vectors"))
+    connection.close()
+    assert len(stored) == 1
+    ((model, dimension),) = stored
+    assert (("Loud" in model), dimension) == (True, 3)
 
 
 def test_a_directory_beside_a_server_is_refused() -> None:

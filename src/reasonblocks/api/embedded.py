@@ -67,7 +67,7 @@ class EngineHost:
             await self._told_to_leave()
             return
         try:
-            engine = await Engine.open(EngineSettings(data_dir=self.data_dir))
+            engine = await Engine.open(EngineSettings.from_environment(self.data_dir))
         except Exception as error:
             self.problem = f"the embedded engine cannot be opened: {describe(error)}"
             self._announce(error)

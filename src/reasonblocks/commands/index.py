@@ -23,7 +23,7 @@ def rebuild(data_dir: str | None, embeddings: str | None) -> None:
     from ..engine.settings import EngineSettings
 
     require_engine("the vector index is part of the engine")
-    settings = EngineSettings(data_dir=resolve_data_dir(data_dir), embeddings=embeddings)
+    settings = EngineSettings.from_environment(resolve_data_dir(data_dir), embeddings)
 
     async def rebuilt() -> int:
         engine = await Engine.open(settings)

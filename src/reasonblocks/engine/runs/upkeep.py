@@ -21,6 +21,8 @@ TRACES_AT_ONCE = 50
 BETWEEN_SECONDS = 0.02
 """Between two transactions, so that writers of other processes get their turn."""
 MOST_EVERY_SECONDS = 60.0
+FIRST_AFTER_SECONDS = 5.0
+"""A start has more urgent things to do."""
 
 Chore = Callable[[], Awaitable[object]]
 
@@ -58,6 +60,7 @@ class Upkeep:
 
     async def _run(self) -> None:
         every = min(MOST_EVERY_SECONDS, self._stale_after / 2)
+        await asyncio.sleep(min(FIRST_AFTER_SECONDS, every))
         while True:
             with contain("closing silent runs"):
                 await self.sweep()

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import URL, event
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncConnection, create_async_engine
 from sqlalchemy.pool import StaticPool
 
 from ..errors import StoreError
@@ -19,32 +20,30 @@ FILE_NAME = "reasonblocks.db"
 BUSY_SECONDS = 30.0
 """How long a writer waits for one in another process."""
 WRITES = "reasonblocks_writes"
+_ASYNC = "sqlite+aiosqlite"
 
 
 class Database:
     """Connections to one database, all on the event loop that opened it."""
 
-    def __init__(self, engine: AsyncEngine, path: Path | None) -> None:
-        self.engine = engine
+    def __init__(self, path: Path | None) -> None:
         self.path = path
         """The file; `None` for a database in memory."""
+        self.url = _address(path)
+        if path is None:
+            # Its connections share it, and whoever uses one has to be alone with it: SQLite lets nobody wait there.
+            self.engine = create_async_engine(self.url.set(drivername=_ASYNC), poolclass=StaticPool)
+        else:
+            self.engine = create_async_engine(self.url.set(drivername=_ASYNC), pool_size=4, max_overflow=4)
+        event.listen(self.engine.sync_engine, "connect", set_up)
+        event.listen(self.engine.sync_engine, "begin", begin)
         self.writer = asyncio.Lock()
+        """Whose turn it is to write."""
 
     @classmethod
     def at(cls, data_dir: Path | None) -> "Database":
         """The database of a data directory, which is created if need be; `None` is one in memory, gone at the end."""
-        if data_dir is None:
-            # One connection is the database: whoever uses it has to be alone with it.
-            engine = create_async_engine("sqlite+aiosqlite:///:memory:", poolclass=StaticPool)
-            path = None
-        else:
-            path = _created(data_dir)
-            engine = create_async_engine(
-                URL.create("sqlite+aiosqlite", database=str(path)), pool_size=4, max_overflow=4
-            )
-        event.listen(engine.sync_engine, "connect", set_up)
-        event.listen(engine.sync_engine, "begin", begin)
-        return cls(engine, path)
+        return cls(None if data_dir is None else _created(data_dir))
 
     @asynccontextmanager
     async def reading(self) -> AsyncIterator[AsyncConnection]:
@@ -70,6 +69,14 @@ class Database:
     async def aclose(self) -> None:
         """Close every connection; the write-ahead log is folded into the file by the last one."""
         await self.engine.dispose()
+
+
+def _address(path: Path | None) -> URL:
+    """Where SQLite finds a database; one in memory has a name that no other has."""
+    if path is not None:
+        return URL.create("sqlite", database=str(path))
+    shared = {"mode": "memory", "cache": "shared", "uri": "true"}
+    return URL.create("sqlite", database=f"file:reasonblocks-{secrets.token_hex(16)}", query=shared)
 
 
 def _created(data_dir: Path) -> Path:

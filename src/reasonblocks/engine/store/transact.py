@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
@@ -35,16 +34,12 @@ class Transactions:
 
         What is under way is finished even if the caller is cancelled.
         """
-        path = self._database.path
-        if path is None:  # in memory there is one connection only
-            async with self._database.writing() as connection:
-                return await connection.run_sync(work)
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="reasonblocks-store")
         turn = self._database.writer
         await turn.acquire()
         try:
-            future = asyncio.get_running_loop().run_in_executor(self._thread, self._transact, path, work)
+            future = asyncio.get_running_loop().run_in_executor(self._thread, self._transact, work)
         except BaseException:
             turn.release()
             raise
@@ -65,9 +60,9 @@ class Transactions:
                 await asyncio.get_running_loop().run_in_executor(thread, self._dispose)
             thread.shutdown(wait=False)
 
-    def _transact(self, path: Path, work: Callable[[Connection], T]) -> T:
+    def _transact(self, work: Callable[[Connection], T]) -> T:
         if self._engine is None:
-            self._engine = _engine(path)
+            self._engine = _engine(self._database.url)
         try:
             with self._engine.connect() as connection, connection.begin():
                 return work(connection)
@@ -80,8 +75,8 @@ class Transactions:
             self._engine = None
 
 
-def _engine(path: Path) -> Engine:
-    engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=SingletonThreadPool)
+def _engine(url: URL) -> Engine:
+    engine = create_engine(url, poolclass=SingletonThreadPool)
     event.listen(engine, "connect", set_up)
     event.listen(engine, "begin", begin)
     return engine.execution_options(**{WRITES: True})
