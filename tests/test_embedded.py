@@ -341,6 +341,28 @@ def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
         ReasonBlocks(data_dir=tmp_path)
 
 
+def test_a_directory_that_is_mended_can_be_used(tmp_path: Path) -> None:
+    """An error is not remembered: once its cause is gone, the next client opens the same directory."""
+    (tmp_path / "data").write_text("in the way")
+    for _ in range(2):
+        with pytest.raises(SettingsError, match="make it writable"):
+            ReasonBlocks(data_dir=tmp_path / "data")
+    (tmp_path / "data").unlink()
+    with ReasonBlocks(data_dir=tmp_path / "data") as rb:
+        assert run_agent(rb, ScriptedModel(script(1))).step_log[0].errors == []
+
+
+def test_a_client_after_one_that_was_dropped_does_not_wait_for_it(tmp_path: Path) -> None:
+    """One client for each request, never closed: the next one has an engine of its own, at once."""
+    for number in range(5):
+        rb = ReasonBlocks(data_dir=tmp_path)
+        log = run_agent(rb, ScriptedModel(script(1)), run_id=f"run-{number}").step_log
+        assert [entry.errors for entry in log] == [[], []]
+        del rb, log
+        gc.collect()
+    assert stored_run(tmp_path, "run-0").outcome == "success"
+
+
 @pytest.mark.parametrize("wrong", [17, "", " ", b"bytes", "nul\0byte"])
 def test_a_wrong_data_dir_names_itself(wrong: Any) -> None:
     """A value that is no path is refused with what was expected."""

@@ -23,8 +23,8 @@ from reasonblocks.engine.store.tenants import ensure
 from reasonblocks.engine.store.values import digest, dump, now
 
 Vector = NDArray[np.float32]
-NEAR = (0.9, 0.85, 0.8)
-"""The cosines of the patterns that a context finds in each tier; all others are far from everything."""
+NEAR, FAR = (0.8, 0.77, 0.75), 0.4
+"""The cosines of the patterns that a context finds in each tier, and of those that only another context finds."""
 ASKED_FAILURE = FAILURE_TYPES[1]
 """What those e2 patterns are about."""
 _AT_ONCE = 500
@@ -43,7 +43,7 @@ class Planned:
 def plan(count: int, contexts: NDArray[np.float32]) -> list[Planned]:
     """So many patterns, half e1 and half e2, in random directions but for those that are near a context."""
     generator = np.random.default_rng(1)
-    near = [(context, cosine) for context in contexts for cosine in NEAR]
+    near = [(place, cosine) for place in range(len(contexts)) for cosine in NEAR]
     planned = []
     for tier, share in (("e1", count // 2), ("e2", count - count // 2)):
         vectors = normalised(generator.standard_normal((share, contexts.shape[1])))
@@ -55,16 +55,21 @@ def plan(count: int, contexts: NDArray[np.float32]) -> list[Planned]:
                     f"{tier}-bench-{place:06d}",
                     tier,
                     about if tier == "e2" else None,
-                    _at_cosine(vector, *near[place]) if is_near else vector,
+                    _turned(vector, contexts, *near[place]) if is_near else vector,
                 )
             )
     return planned
 
 
-def _at_cosine(vector: Vector, context: Vector, cosine: float) -> Vector:
-    aside = vector - (vector @ context) * context
-    turned: Vector = cosine * context + np.sqrt(1.0 - cosine**2) * aside / np.linalg.norm(aside)
-    return turned.astype(np.float32)
+def _turned(vector: Vector, contexts: NDArray[np.float32], place: int, cosine: float) -> Vector:
+    """A vector with this cosine to one of the contexts, and far from the others."""
+    wanted = np.full(len(contexts), FAR)
+    wanted[place] = cosine
+    along = np.linalg.solve(contexts @ contexts.T, wanted) @ contexts
+    aside = vector - np.linalg.lstsq(contexts.T, vector, rcond=None)[0] @ contexts
+    rest = np.sqrt(max(0.0, 1.0 - along @ along)) / np.linalg.norm(aside)
+    turned: Vector = (along + rest * aside).astype(np.float32)
+    return turned / np.linalg.norm(turned)
 
 
 async def fill(data_dir: Path, planned: Sequence[Planned], material: Material, embedder: Embedder) -> None:

@@ -51,9 +51,9 @@ class Material:
         self._number += 1
         return f"bench-{self._random.getrandbits(48):012x}-{self._number}"
 
-    def context(self) -> str:
+    def context(self, thoughts: int) -> str:
         """The newest thoughts of a run, as a lookup is asked with."""
-        return "\n".join(self.text(THOUGHT_WORDS) for _ in range(3))
+        return "\n".join(self.text(THOUGHT_WORDS) for _ in range(thoughts))
 
     # -- runs --------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import qdrant_edge as edge
 from numpy.typing import NDArray
-from serving.costs import Costs
+from serving.costs import Beside, Costs
 from serving.filling import Planned
 from sqlalchemy import Table
 from sqlalchemy.dialects.sqlite import dialect
@@ -17,8 +17,6 @@ from sqlalchemy.schema import CreateTable
 from reasonblocks.engine.monitors.features import ObservedStep
 from reasonblocks.engine.monitors.registry import load_monitors
 from reasonblocks.engine.monitors.suite import MonitorSuite, SuiteReading
-
-TOP_K = 5
 
 
 class BareMonitors:
@@ -29,8 +27,13 @@ class BareMonitors:
         self.costs = Costs()
         """Of a step."""
 
+    def beside(self, steps: Sequence[ObservedStep]) -> Beside:
+        """The steps of a run, each observed beside a request."""
+        trajectory = self._suite.start()
+        return Beside(lambda place: trajectory.observe(steps[place]), self.costs)
+
     def read(self, steps: Sequence[ObservedStep]) -> list[SuiteReading]:
-        """Have the steps of a run observed."""
+        """Have the steps of a run observed, one after another."""
         trajectory = self._suite.start()
         with self.costs.here(len(steps)):
             return [trajectory.observe(step) for step in steps]
@@ -47,28 +50,24 @@ class BareIndex:
         points = [_point(number, pattern) for number, pattern in enumerate(planned)]
         for start in range(0, len(points), 500):
             self._shard.update(edge.UpdateOperation.upsert_points(points[start : start + 500]))
-        self.costs = {"e1": Costs(), "e2": Costs()}
-        """Of a query."""
 
-    def query(self, tier: str, failure_type: str | None, vectors: Sequence[NDArray[np.float32]], least: float) -> None:
-        """The nearest to each of these, as ids and cosines."""
-        with self.costs[tier].here(len(vectors)):
-            for vector in vectors:
-                must = [edge.FieldCondition("tier", match=edge.MatchValue(tier))]
-                if failure_type is not None:
-                    must.append(edge.FieldCondition("failure_type", match=edge.MatchValue(failure_type)))
-                found = self._shard.query(
-                    edge.QueryRequest(
-                        limit=TOP_K,
-                        query=edge.Query.Nearest(vector.tolist()),
-                        filter=edge.Filter(must=list(must)),
-                        score_threshold=least,
-                        with_payload=False,
-                        with_vector=False,
-                    )
-                )
-        if not found:
-            raise SystemExit("the bare query found nothing, so it is not what the server is asked for")
+    def query(
+        self, tier: str, failure_type: str | None, vector: NDArray[np.float32], limit: int, least: float
+    ) -> list[edge.ScoredPoint]:
+        """The nearest to a vector."""
+        must: list[edge.ConditionType] = [edge.FieldCondition("tier", match=edge.MatchValue(tier))]
+        if failure_type is not None:
+            must.append(edge.FieldCondition("failure_type", match=edge.MatchValue(failure_type)))
+        return self._shard.query(
+            edge.QueryRequest(
+                limit=limit,
+                query=edge.Query.Nearest(vector.tolist()),
+                filter=edge.Filter(must=must),
+                score_threshold=least,
+                with_payload=True,
+                with_vector=False,
+            )
+        )
 
     def close(self) -> None:
         """Let go of the files."""

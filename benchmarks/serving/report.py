@@ -6,8 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from importlib import metadata
 
-from serving.costs import microseconds
-from serving.parts import Line
+from serving.costs import Line
 
 _SHOWN = "reasonblocks litestar uvicorn uvloop httptools msgspec SQLAlchemy qdrant-edge-py numpy onnxruntime".split()
 
@@ -30,19 +29,25 @@ def table(lines: Iterable[Line]) -> str:
     """All comparisons; times in microseconds."""
     rows = [("part", "raw CPU", "ours CPU", "ratio", "raw wall", "ours wall", "ratio", "bar")]
     for line in lines:
+        raw, ours = line.raw.median(), line.ours.median()
         rows.append(
             (
                 line.part,
-                microseconds(line.raw.cpu),
-                microseconds(line.ours.cpu),
-                f"{line.ratio:.2f}",
-                microseconds(line.raw.wall),
-                microseconds(line.ours.wall),
-                f"{line.ours.wall / line.raw.wall:.2f}",
+                microseconds(raw.cpu),
+                microseconds(ours.cpu),
+                f"{line.cpu_ratio:.2f}",
+                microseconds(raw.wall),
+                microseconds(ours.wall),
+                f"{line.wall_ratio:.2f}",
                 f"{line.bar:g}" if line.bar else "",
             )
         )
     return aligned(rows)
+
+
+def microseconds(seconds: float) -> str:
+    """A time as the table shows it."""
+    return f"{seconds * 1e6:,.0f}"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:

@@ -72,19 +72,24 @@ def text(number: int) -> str:
 # -- bodies ----------------------------------------------------------------------------------------
 
 
+LOOP = {"thought": "I run the tests again.", "action": "run", "action_input": "pytest"}
+
+
 def thoughts(act: Act, count: int) -> list[dict[str, Any]]:
     """Steps of a trace: one organisation goes round in circles, the other does not."""
-    going = [act.owner == RIVAL and f"Next I look at part {number} of {act.owner}." for number in range(count)]
-    return [
-        {"thought": one or "I run the tests again.", "action": "run", "action_input": one or "pytest"} for one in going
-    ]
+    if act.owner == ACME:
+        return [LOOP] * count
+    return [{"thought": f"Next I look at part {number} of {act.owner}.", "action": "read"} for number in range(count)]
 
 
 def evaluation(act: Act, _: int) -> dict[str, Any]:
-    """A whole trace, or one that goes on where an earlier one ended, or where none has been."""
-    run_id, offset, count = ((None, None, 4), (0, 0, 2), (0, 2, 1), (0, 9, 1), (1, 0, 3), (1, 3, 0))[act.pick % 6]
-    body: dict[str, Any] = {"steps": thoughts(act, count), "task_profile": PROFILES[act.pick % 2]}
-    return body if run_id is None else body | {"run_id": RUN_IDS[run_id], "offset": offset}
+    """A whole trace, or a run that goes on where an earlier call ended, or where none did."""
+    length = 2 if act.owner == ACME else 3
+    run_id, offset, count = ((0, 0, length), (0, length, 1), (0, 9, 1), (1, 0, 3), (1, 3, 0))[act.pick % 6 - 1]
+    body = {"task_profile": PROFILES[act.pick % 2]}
+    if act.pick % 6 == 0:
+        return body | {"steps": [LOOP] * 4}
+    return body | {"steps": thoughts(act, count), "run_id": RUN_IDS[run_id], "offset": offset}
 
 
 def run_start(act: Act, _: int) -> dict[str, Any]:
@@ -103,7 +108,7 @@ def run_start(act: Act, _: int) -> dict[str, Any]:
 def step(act: Act, _: int) -> dict[str, Any]:
     """One step of a run."""
     (said,) = thoughts(act, 1)
-    sources = [act.owner] if act.pick % 2 else []
+    sources = [] if act.pick % 2 else [act.owner]
     return {"step_index": act.pick // 2, "tokens": 7 + act.pick, "injection_sources": sources, **said}
 
 
@@ -127,6 +132,11 @@ def events(act: Act, _: int) -> dict[str, Any]:
 def profile(act: Act, _: int) -> dict[str, Any]:
     """The same name, other weights."""
     return {"name": PROFILES[act.pick % 2], "weights": {"semantic_loop": 0.9 if act.owner == ACME else 0.1}}
+
+
+def profile_change(act: Act, _: int) -> dict[str, Any]:
+    """Other weights."""
+    return {"weights": {"semantic_loop": 0.8 if act.owner == ACME else 0.2, "late_sprawl": act.pick / 10}}
 
 
 def trace(act: Act, _: int) -> dict[str, Any]:
@@ -208,7 +218,7 @@ CASES: Mapping[str, Body] = {
     "GET /v1/monitor/profiles": nothing,
     "POST /v1/monitor/profiles": profile,
     "GET /v1/monitor/profiles/{profile_id}": nothing,
-    "PATCH /v1/monitor/profiles/{profile_id}": lambda act, _: {"weights": {"late_sprawl": act.pick / 10}},
+    "PATCH /v1/monitor/profiles/{profile_id}": profile_change,
     "DELETE /v1/monitor/profiles/{profile_id}": nothing,
     "POST /v1/traces": trace,
     "GET /v1/library/patterns": nothing,

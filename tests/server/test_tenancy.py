@@ -82,7 +82,7 @@ SIGNS = {
     "GET /v1/findings/{codebase_id}": '"of":"rival"',
     "POST /v1/findings/{codebase_id}/search": '"of":"rival"',
     "POST /v1/traces/retrieve": "<rival's 1",
-    "POST /v1/monitors/evaluate": '"have":2',
+    "POST /v1/monitors/evaluate": '"have":3',
 }
 """What `rival` sees of its own on the tour: worlds in which nothing can be seen are alike, too."""
 

@@ -125,9 +125,11 @@ class Engine:
             "embedder": self._embedding.state(),
         }
 
-    async def aclose(self) -> None:
-        """Finish what was acknowledged and let go of everything."""
+    async def aclose(self, *, in_a_hurry: bool = False) -> None:
+        """Let go of everything. Steps that wait for their scores get them first, unless there is no time for it."""
         self.live.close()
+        if in_a_hurry:
+            await self.runs.scorer.aclose(0)  # the next start picks them up
         await self._parts.aclose()
 
 

@@ -8,7 +8,6 @@ from sqlalchemy import Connection, delete, func, insert, select, update
 
 from .answers import Profile, Scorer
 from .errors import Conflict, Forbidden, Invalid, NotFound
-from .monitors.base import FIRE_THRESHOLD
 from .monitors.profiles import BUILT_IN_PROFILES, BuiltInProfile, Weights, clean_weights
 from .monitors.suite import MonitorSuite
 from .principal import Principal
@@ -49,16 +48,7 @@ class Profiles:
 
     def scorers(self) -> list[Scorer]:
         """The monitors, with the weights they have if nobody says otherwise."""
-        return [
-            Scorer(
-                monitor.name,
-                monitor.failure_type,
-                self._suite.default_weights[monitor.name],
-                FIRE_THRESHOLD,
-                monitor.description,
-            )
-            for monitor in self._suite.monitors
-        ]
+        return self._suite.scorers()
 
     # -- for people --------------------------------------------------------------------------------
 

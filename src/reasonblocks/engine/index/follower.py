@@ -8,10 +8,11 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Collection, Iterable
 
-from sqlalchemy import delete, func, insert, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ...runtime.contain import describe, incidents
+from ..store.changes import Kind, record
 from ..store.database import Database
 from ..store.schema import changes
 
@@ -111,11 +112,9 @@ class Follower:
         return False
 
 
-async def record_changes(connection: AsyncConnection, kind: str, item_ids: Iterable[str]) -> None:
-    """Note that items changed, in the transaction that changes them."""
-    rows = [{"kind": kind, "item_id": item_id} for item_id in item_ids]
-    if rows:
-        await connection.execute(insert(changes), rows)
+async def record_changes(connection: AsyncConnection, kind: Kind, item_ids: Iterable[str]) -> None:
+    """As `store.changes.record`, where the transaction is an async one."""
+    await connection.run_sync(record, kind, item_ids)
 
 
 async def prune_changes(database: Database, keep: int = KEEP_CHANGES) -> int:

@@ -10,6 +10,7 @@ import contextlib
 import functools
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Final
 
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -37,7 +38,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 """Between attempts, while they fail."""
 MANY = 256
 """Items without a vector that are worth a word."""
-_INDEX = "index"
+_INDEX: Final = "index"
 """The kind of change that has every index on a database rebuilt."""
 
 
@@ -135,9 +136,22 @@ class VectorIndex:
         least_cosine: float | None = None,
     ) -> list[Hit]:
         """The nearest items of a scope, nearest first; from any event loop, also while the index is rebuilt."""
+        found = await self.search_all((vector,), scope, failure_type, limit=limit, least_cosine=least_cosine)
+        return found[0]
+
+    async def search_all(
+        self,
+        vectors: Sequence[Vector],
+        scope: str,
+        failure_type: str | None = None,
+        *,
+        limit: int,
+        least_cosine: float | None = None,
+    ) -> list[list[Hit]]:
+        """As `search`, for each of some vectors, in one go."""
         if self._closed:
             raise IndexFailure("the vector index is not open: its engine was closed, or was opened before a fork")
-        return await self._thread.run(self._keeper.search, vector, scope, failure_type, limit, least_cosine)
+        return await self._thread.run(self._keeper.search_all, vectors, scope, failure_type, limit, least_cosine)
 
     async def rebuild(self) -> int:
         """Have this index and every other one on the database made anew; how many items this one has then."""

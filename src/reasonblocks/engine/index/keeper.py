@@ -97,12 +97,17 @@ class Keeper:
             self._slot.taint()
             self._tainted, self._vouched = True, False
 
-    def search(
-        self, vector: Vector, scope: str, failure_type: str | None, limit: int, least_cosine: float | None
-    ) -> list[Hit]:
-        """As `Shard.search`, in what there is: while the first shard is made, in what is there of it."""
+    def search_all(
+        self,
+        vectors: Sequence[Vector],
+        scope: str,
+        failure_type: str | None,
+        limit: int,
+        least_cosine: float | None,
+    ) -> list[list[Hit]]:
+        """As `Shard.search_all`, in what there is: while the first shard is made, in what is there of it."""
         shard = self._shard or (self._building and self._building[1])
-        return shard.search(vector, scope, failure_type, limit, least_cosine) if shard else []
+        return shard.search_all(vectors, scope, failure_type, limit, least_cosine) if shard else [[] for _ in vectors]
 
     def count(self) -> int:
         """How many points there are."""

@@ -7,6 +7,8 @@ Everything here blocks and belongs on the index thread. Measured with vectors of
 - Points are compared one by one. A graph (`optimize()`) takes 4 s to build for 10,000 points and is no faster under
   our filters: 0.4 ms with 5,000 points in scope, 0.04 ms with 200.
 - A second search thread costs 50 µs per query and gains nothing.
+- Two vectors in one batch take 1.7 times as long as one, two queries twice as long; asking for one field of the payload
+  takes 25 µs more than asking for all of it.
 - `Memory.Cold` maps the files instead of reading them in: 35 MB less after a start.
 """
 
@@ -16,6 +18,7 @@ import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +27,7 @@ from numpy.typing import NDArray
 
 Vector = NDArray[np.float32]
 
-_SCOPE, _FAILURE_TYPE, _ITEM = "scope", "failure_type", "item"
+_SCOPE, _FAILURE_TYPE, _SUBJECT, _ITEM = "scope", "failure_type", "subject", "item"
 _NEVER_A_GRAPH = 2**31
 
 
@@ -57,7 +60,7 @@ class Shard:
     def create(cls, path: Path, dimension: int) -> "Shard":
         """A new, empty shard in a directory that is not there yet."""
         shard = edge.EdgeShard.create(str(path), _configuration(dimension))
-        for field in (_SCOPE, _FAILURE_TYPE):
+        for field in (_SCOPE, _SUBJECT):
             shard.update(edge.UpdateOperation.create_field_index(field, edge.PayloadSchemaType.Keyword))
         return cls(shard)
 
@@ -80,20 +83,34 @@ class Shard:
         self, vector: Vector, scope: str, failure_type: str | None, limit: int, least_cosine: float | None
     ) -> list[Hit]:
         """The nearest items of a scope, the nearest first; with a failure type only those that are about it."""
-        conditions: list[edge.ConditionType] = [_equals(_SCOPE, scope)]
-        if failure_type is not None:
-            conditions.append(_equals(_FAILURE_TYPE, failure_type))
-        found = self._shard.query(
+        return self.search_all((vector,), scope, failure_type, limit, least_cosine)[0]
+
+    def search_all(
+        self,
+        vectors: Sequence[Vector],
+        scope: str,
+        failure_type: str | None,
+        limit: int,
+        least_cosine: float | None,
+    ) -> list[list[Hit]]:
+        """As `search`, for each of some vectors; the points are gone through once for all of them."""
+        condition = _equals(_SCOPE, scope) if failure_type is None else _equals(_SUBJECT, _subject(scope, failure_type))
+        matching = edge.Filter(must=[condition])
+        queries = [
             edge.QueryRequest(
                 limit=limit,
                 query=edge.Query.Nearest(vector.tolist()),
-                filter=edge.Filter(must=conditions),
+                filter=matching,
                 score_threshold=least_cosine,
-                with_payload=[_ITEM],
+                with_payload=True,
                 with_vector=False,
             )
-        )
-        return [Hit(point.payload[_ITEM], point.score) for point in found if point.payload]
+            for vector in vectors
+        ]
+        return [
+            [Hit(point.payload[_ITEM], point.score) for point in found if point.payload]
+            for found in self._shard.query_batch(edge.QueryBatchRequest(queries))
+        ]
 
     def count(self) -> int:
         """How many points there are."""
@@ -112,9 +129,15 @@ class Shard:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._shard))
 
 
+@lru_cache(4_096)
 def scope(*parts: str) -> str:
     """The scope that some names make: different names never make the same one."""
     return json.dumps(parts)
+
+
+def _subject(within: str, failure_type: str) -> str:
+    """A scope and a failure type in one: to look for one value takes 40 µs less than to look for two."""
+    return scope(within, failure_type)
 
 
 def point_id(kind: str, item_id: str) -> uuid.UUID:
@@ -137,6 +160,7 @@ def _stored(point: Point) -> edge.Point:
     payload: edge.Payload = {_SCOPE: point.scope, _ITEM: point.item_id}
     if point.failure_type is not None:
         payload[_FAILURE_TYPE] = point.failure_type
+        payload[_SUBJECT] = _subject(point.scope, point.failure_type)
     return edge.Point(point_id(point.kind, point.item_id), point.vector.tolist(), payload)
 
 

@@ -26,7 +26,7 @@ try:
 except ImportError:  # Windows: every process gets a directory of its own, which is gone with it
     fcntl = None  # type: ignore[assignment]
 
-FORMAT = 1
+FORMAT = 2
 """What a marker and a shard look like; another number means that the slot is rebuilt."""
 MOST_SLOTS = 256
 _MARKER = "marker.json"

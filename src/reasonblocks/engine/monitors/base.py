@@ -66,6 +66,8 @@ class Fading:
 
     def next(self, found: Reading | None) -> Reading:
         """The reading after one more step: what was found there, or the last finding, faded."""
+        if found is None and self._reading is NOTHING:
+            return NOTHING
         faded = Reading(self._reading.score * self._rate, self._reading.evidence)
         if found is not None and found.score >= faded.score:
             self._reading = found

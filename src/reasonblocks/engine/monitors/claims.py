@@ -52,15 +52,16 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     """As it was said, or the beginning of it."""
 
 
-def claim_of(sentence: str, words: list[str]) -> Claim | None:
-    """What a sentence claims, given its words as well; `None` for plans, questions, guesses and fragments."""
+def claim_of(sentence: str, words: list[str], about: WordSet) -> Claim | None:
+    """What a sentence claims, given its words and their set; `None` for plans, questions, guesses and fragments."""
     if not _FEWEST_WORDS < len(words) <= _LONGEST:
         return None
     distinct = set(words)
     if distinct.isdisjoint(_STATES) or not distinct.isdisjoint(_NOT_A_CLAIM) or sentence.endswith(("?", ":")):
         return None
     denials = 0 if distinct.isdisjoint(_DENIES) else sum([word in _DENIES for word in words])
-    about = word_set(words if distinct.isdisjoint(_SAME) else [_SAME.get(word, word) for word in words])
+    if not distinct.isdisjoint(_SAME):
+        about = word_set([_SAME.get(word, word) for word in words])
     if size(about) < _FEWEST_WORDS:
         return None
     return Claim(about, denials % 2 == 1, sentence[:_LONGEST_TEXT])

@@ -13,7 +13,7 @@ from ..requests import EvaluateRequest, RetrieveRequest
 from .features import ObservedStep
 from .gate import Opening, decide
 from .interventions import cleaned, intervention
-from .profiles import CustomProfiles, no_custom_profiles, resolve_weights
+from .profiles import BUILT_IN_PROFILES, CustomProfiles, no_custom_profiles, resolve_weights
 from .trajectories import Observed, Trajectories
 
 Retrieve = Callable[[Principal, RetrieveRequest], Awaitable[Retrieval]]
@@ -44,6 +44,10 @@ class Evaluator:
         self._suite = trajectories.suite
         self._retrieve = retrieve
         self._custom_profiles = custom_profiles
+        self._built_in = {
+            name: resolve_weights(self._suite.default_weights, "", name, None) for name in ("", *BUILT_IN_PROFILES)
+        }
+        """By profile; these are the same for all."""
 
     async def evaluate(self, principal: Principal, request: EvaluateRequest) -> Evaluation:
         """The answer for a whole trace, or for a run of which `steps` is what is new."""
@@ -70,6 +74,8 @@ class Evaluator:
         self, org_id: str, task_profile: str | None, overrides: dict[str, float] | None = None
     ) -> dict[str, float]:
         """How much each monitor counts for an organisation's profile."""
+        if not overrides and (known := self._built_in.get(task_profile or "")) is not None:
+            return dict(known)
         return resolve_weights(self._suite.default_weights, org_id, task_profile, overrides, self._custom_profiles)
 
     async def _observe(self, org_id: str, request: EvaluateRequest) -> Observed:

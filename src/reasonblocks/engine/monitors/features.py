@@ -177,9 +177,14 @@ def _digest(text: str, size: int = 8) -> bytes:
 
 def _read_thought(thought: str) -> tuple[WordSet, tuple[Claim, ...]]:
     """All words of a thought, and what its sentences claim."""
-    sentences = split_sentences(thought)
-    claims = [claim for sentence, words in sentences if (claim := claim_of(sentence, words)) is not None]
-    return word_set([word for _, words in sentences for word in words]), tuple(claims)
+    said: WordSet = 0
+    claims = []
+    for sentence, words in split_sentences(thought):
+        about = word_set(words)
+        said |= about
+        if (claim := claim_of(sentence, words, about)) is not None:
+            claims.append(claim)
+    return said, tuple(claims)
 
 
 def _read_call(action: str, leaves: list[str]) -> tuple[bytes, WordSet]:

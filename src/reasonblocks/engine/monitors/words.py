@@ -20,8 +20,9 @@ _MOST_WORDS = 20_000
 """Words whose bit is remembered; hostile text must not fill the memory."""
 _BIT = tuple(1 << place for place in range(BITS))
 _WORD = re.compile(r"\w+")
-_ASCII_BLANKS = {code: " " for code in range(128) if not _WORD.match(chr(code)) and code != 10} | {ord("_"): " "}
-"""Whatever parts words but the line break, as a table: on plain English three times as fast as matching."""
+_PARTS_NO_WORDS = re.compile(r"[^\W_]|\n")
+_ASCII_BLANKS = bytes(code if _PARTS_NO_WORDS.match(chr(code)) else 32 for code in range(256))
+"""Whatever parts words but the line break, as a table over bytes: many times as fast as matching."""
 
 _SAYS_NOTHING = frozenset(
     "about above after again all also although always and any are because been before being below between both but "
@@ -59,7 +60,7 @@ def split(text: str) -> list[str]:
     """The words of a text in lower case, without punctuation."""
     lowered = text.lower()
     if lowered.isascii():
-        return lowered.translate(_ASCII_BLANKS).split()
+        return _blanked(lowered).split()
     words: list[str] = _WORD.findall(lowered.replace("_", " "))
     return words
 
@@ -70,8 +71,13 @@ def split_sentences(text: str) -> list[tuple[str, list[str]]]:
     lowered = lines.lower()
     sentences = lines.split("\n")
     if lowered.isascii():
-        return list(zip(sentences, map(str.split, lowered.translate(_ASCII_BLANKS).split("\n")), strict=True))
+        return list(zip(sentences, map(str.split, _blanked(lowered).split("\n")), strict=True))
     return [(sentence, split(sentence)) for sentence in sentences]
+
+
+def _blanked(text: str) -> str:
+    """ASCII text with a blank for whatever parts words, but for line breaks."""
+    return text.encode().translate(_ASCII_BLANKS).decode()
 
 
 def word_set(words: Iterable[str]) -> WordSet:

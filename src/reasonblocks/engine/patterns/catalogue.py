@@ -5,7 +5,7 @@ import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from sqlalchemy import Select, select
@@ -21,7 +21,7 @@ from ..store.schema import patterns
 from ..store.values import digest, dump, load
 from .fields import MAX_FIELDS, embedding_text
 
-KIND = "pattern"
+KIND: Final = "pattern"
 PAGE = 200
 """Rows that are read at once: about 2 ms of the event loop."""
 _COLUMNS = (

@@ -89,22 +89,24 @@ class Retriever:
     async def _nearest(self, lookup: Lookup, vectors: Sequence[Vector], top_k: int) -> list[Trace]:
         """What is most similar to any of the vectors, which are views of one context."""
         best: dict[str, Match] = {}
-        for vector in vectors:
-            for match in await self._matches(lookup, vector, top_k):
+        for matches in await self._matches(lookup, vectors, top_k):
+            for match in matches:
                 known = best.get(match.pattern.pattern_id)
                 if known is None or match.cosine > known.cosine:
                     best[match.pattern.pattern_id] = match
         ranked = sorted(best.values(), key=lambda match: -match.cosine)
         return [_trace(*match) for match in ranked[:top_k]]
 
-    async def _matches(self, lookup: Lookup, vector: Vector, top_k: int) -> list[Match]:
-        """At least `top_k` that pass the gate, if there are so many; the nearest first."""
+    async def _matches(self, lookup: Lookup, vectors: Sequence[Vector], top_k: int) -> list[list[Match]]:
+        """For each vector at least `top_k` that pass the gate, if there are so many; the nearest first."""
         least = self._calibration.cosine_for(GATES[lookup.tier]) - _ROUNDING
         limit = top_k + _ROOM
         while True:
-            hits = await self._index.search(vector, lookup.scope, lookup.failure_type, limit=limit, least_cosine=least)
-            passed = self._passed(lookup, hits)
-            if len(passed) >= top_k or len(hits) < limit:
+            found = await self._index.search_all(
+                vectors, lookup.scope, lookup.failure_type, limit=limit, least_cosine=least
+            )
+            passed = [self._passed(lookup, hits) for hits in found]
+            if all(len(some) >= top_k or len(hits) < limit for some, hits in zip(passed, found, strict=True)):
                 return passed
             limit *= 4  # those that kept themselves back took the room of others
 

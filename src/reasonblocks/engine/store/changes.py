@@ -7,7 +7,8 @@ from sqlalchemy import Connection, insert
 
 from .schema import changes
 
-Kind = Literal["pattern", "finding", "profile"]
+Kind = Literal["pattern", "finding", "profile", "index"]
+"""The last one has every vector index on the database made anew."""
 Notify = Callable[[], object]
 """Called after a change was committed: there is something to follow."""
 
