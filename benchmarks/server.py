@@ -72,7 +72,7 @@ class Bench:
         """Measure everything and print it; whether all bars are held."""
         print(report.machine())
         lookups = [self._lookups("one thought", 1), self._lookups("three thoughts", 3)]
-        near = [views[0] for each in lookups for views in each.contexts.values()]
+        near = [vectors[0] for each in lookups for vectors in each.contexts.values()]
         planned = plan(self.patterns, np.array(near))
         data_dir = self.folder / "data"
         asyncio.run(fill(data_dir, planned, self.material, self.embedder))
@@ -191,6 +191,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="end with code 1 if a bar is missed")
     parser.add_argument("--log-level", default="warning", help="of the server; `info` logs every request")
     arguments = parser.parse_args()
+    sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
     rounds = arguments.rounds or (6 if arguments.quick else 30)
     with tempfile.TemporaryDirectory(prefix="reasonblocks-bench-") as folder:

@@ -13,7 +13,7 @@ import uvicorn
 from litestar import Litestar, post
 
 from reasonblocks.engine.answers import Evaluation, EventsReceipt, Retrieval
-from reasonblocks.engine.requests import EvaluateRequest, RetrieveRequest, RunEvent
+from reasonblocks.engine.requests import EvaluateRequest, RetrieveRequest, RunFinishEvent, RunId, RunStartEvent, Step
 
 EVALUATE, RETRIEVE, EVENTS = "/v1/monitors/evaluate", "/v1/traces/retrieve", "/v1/monitor/events"
 
@@ -26,10 +26,16 @@ class Answers(msgspec.Struct):
     receipt: EventsReceipt
 
 
+class StepEvent(Step, kw_only=True, tag_field="type", tag="step"):
+    """A step in a batch."""
+
+    run_id: RunId
+
+
 class DecodedEvents(msgspec.Struct):
     """The body of a batch, with every event in it decoded."""
 
-    events: list[RunEvent]
+    events: list[RunStartEvent | StepEvent | RunFinishEvent]
 
 
 def bare_app(answers: Answers) -> Litestar:

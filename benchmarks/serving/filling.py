@@ -1,5 +1,6 @@
 """A data directory that holds many patterns with their vectors, so that nothing has to be embedded."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,7 +68,7 @@ def _turned(vector: Vector, contexts: NDArray[np.float32], place: int, cosine: f
     wanted[place] = cosine
     along = np.linalg.solve(contexts @ contexts.T, wanted) @ contexts
     aside = vector - np.linalg.lstsq(contexts.T, vector, rcond=None)[0] @ contexts
-    rest = np.sqrt(max(0.0, 1.0 - along @ along)) / np.linalg.norm(aside)
+    rest = math.sqrt(max(0.0, 1.0 - float(along @ along))) / np.linalg.norm(aside)
     turned: Vector = (along + rest * aside).astype(np.float32)
     return turned / np.linalg.norm(turned)
 

@@ -85,7 +85,7 @@ def retrieve(tier: str, pair: Pair, index: BareIndex, lookups: Lookups, rounds: 
     least = calibration_for(lookups.embedder).cosine_for(GATES[tier])
     failure_type = ASKED_FAILURE if tier == "e2" else None
     times = LOOKUPS_OF_A_BLOCK // len(lookups.contexts)
-    vectors = [views[0] for views in lookups.contexts.values()]
+    vectors = [first for first, *_ in lookups.contexts.values()]
     query = Costs()
 
     def look_up(place: int) -> None:

@@ -5,6 +5,7 @@ import os
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -98,25 +99,35 @@ def bare(answers: Path, key: str) -> Iterator[Server]:
 
 @contextlib.contextmanager
 def _running(arguments: Sequence[str], environment: dict[str, str]) -> Iterator[Server]:
-    # In a session of its own: Ctrl-C is for us, who then end it in order.
-    process = subprocess.Popen(
-        [sys.executable, *arguments],
-        stdout=subprocess.PIPE,
-        env={**os.environ, **environment, "REASONBLOCKS_KEYS": ""},
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        yield Server(process)
-    finally:
-        process.terminate()
+    with tempfile.TemporaryFile("w+") as said:
+        # In a session of its own: Ctrl-C is for us, who then end it in order.
+        process = subprocess.Popen(
+            [sys.executable, *arguments],
+            stdout=subprocess.PIPE,
+            stderr=said,
+            env={**os.environ, **environment, "REASONBLOCKS_KEYS": ""},
+            text=True,
+            start_new_session=True,
+        )
         try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+            yield Server(process)
+        except SystemExit:
+            said.seek(0)
+            print(said.read()[-4_000:], file=sys.stderr)
+            raise
+        finally:
+            _end(process)
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
+    process.terminate()
+    try:
+        process.wait(STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdout is not None:
+        process.stdout.close()
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import pytest
 from engine.store.opened import Store, opened
 from reasonblocks.engine.errors import Invalid, NotFound
 from reasonblocks.engine.findings import FindingService
+from reasonblocks.engine.index.findings import Admit
 from reasonblocks.engine.principal import Principal
 from reasonblocks.engine.requests import FindingChange, FindingCreate, FindingInvalidate, FindingSearch
 
@@ -24,9 +25,12 @@ class CarelessIndex:
         self.known: list[tuple[str, float]] = []
         self.asked: list[tuple[str, str, str, int]] = []
 
-    async def search(self, org_id: str, codebase_id: str, query: str, top_k: int) -> list[tuple[str, float]]:
+    async def search(
+        self, org_id: str, codebase_id: str, query: str, top_k: int, *, least: float, admit: Admit
+    ) -> list[tuple[str, float]]:
         self.asked.append((org_id, codebase_id, query, top_k))
-        return self.known[:top_k]
+        admitted = await admit([name for name, _ in self.known])
+        return [(name, score) for name, score in self.known if name in admitted and score >= least]
 
 
 @pytest.fixture

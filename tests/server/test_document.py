@@ -9,6 +9,7 @@ import pytest
 
 from reasonblocks import __version__
 from reasonblocks.engine import requests
+from reasonblocks.engine.runs.decoding import Event
 from reasonblocks.server.document import build
 from reasonblocks.server.examples import ANSWERS, BODIES
 from reasonblocks.server.page import PAGE, PAGE_POLICY
@@ -93,7 +94,7 @@ def test_every_operation_is_described_with_all_it_may_answer(document: dict[str,
 def test_the_limits_of_the_wire_are_in_the_schemas(document: dict[str, Any]) -> None:
     """As msgspec checks them."""
     schemas = document["components"]["schemas"]
-    assert schemas["EvaluateRequest"]["properties"]["steps"]["maxItems"] == 2_000
+    assert schemas["EvaluateRequest"]["properties"]["steps"]["anyOf"][0]["maxItems"] == 2_000
     assert schemas["Step"]["properties"]["step_index"] == {"type": "integer", "minimum": 0, "maximum": 10_000}
     assert schemas["RunStart"]["properties"]["run_id"]["maxLength"] == 256
     weights = schemas["EvaluateRequest"]["properties"]["weights"]["anyOf"][0]
@@ -116,7 +117,7 @@ def test_every_body_has_an_example_that_works(document: dict[str, Any]) -> None:
         assert content["example"] == BODIES[name]
         msgspec.json.decode(msgspec.json.encode(BODIES[name]), type=struct)
     for event in BODIES["add_events"]["events"]:
-        msgspec.convert(event, requests.RunEvent)
+        msgspec.json.decode(msgspec.json.encode(event), type=Event)
 
 
 def test_every_example_of_an_answer_is_of_its_status(document: dict[str, Any]) -> None:
@@ -134,6 +135,13 @@ async def test_the_document_is_served_to_anybody(stranger: httpx.AsyncClient, do
         assert answer.json() == document
 
 
+SHOWN: dict[str, dict[str, Any]] = {
+    "evaluate": ANSWERS["evaluate"]["200"],
+    "add_events": {"accepted": 3, "rejected": []},
+}
+"""What the answers to the examples say, as far as it is known before."""
+
+
 @pytest.mark.parametrize(
     "name", sorted(set(BODIES) - {"add_step", "finish_run", "change_profile", "change_pattern", "change_finding"})
 )
@@ -143,6 +151,34 @@ async def test_the_examples_are_accepted(acme: httpx.AsyncClient, document: dict
     path = route.split()[1].format(codebase_id="shop")
     answer = await acme.post(path, json=BODIES[name])
     assert answer.is_success, answer.text
+    if name in SHOWN:
+        assert answer.json() | SHOWN[name] == answer.json()
+
+
+async def test_the_examples_of_what_has_to_be_there_first_are_accepted(acme: httpx.AsyncClient) -> None:
+    """Steps and changes, sent to what the other examples make."""
+    run = (await acme.post("/v1/monitor/runs", json=BODIES["start_run"])).json()["run_id"]
+    profile = (await acme.post("/v1/monitor/profiles", json=BODIES["create_profile"] | {"name": "other"})).json()["id"]
+    pattern = (await acme.post("/v1/library/patterns", json=BODIES["create_pattern"])).json()["pattern_id"]
+    finding = (await acme.post("/v1/findings/shop", json=BODIES["create_finding"])).json()["finding_id"]
+    for name, method, path in (
+        ("add_step", "POST", f"/v1/monitor/runs/{run}/steps"),
+        ("finish_run", "POST", f"/v1/monitor/runs/{run}/finish"),
+        ("change_profile", "PATCH", f"/v1/monitor/profiles/{profile}"),
+        ("change_pattern", "PATCH", f"/v1/library/patterns/e1/{pattern}"),
+        ("change_finding", "PATCH", f"/v1/findings/shop/{finding}"),
+    ):
+        answer = await acme.request(method, path, json=BODIES[name])
+        assert answer.is_success, (name, answer.text)
+
+
+async def test_the_example_of_a_lookup_finds_something(acme: httpx.AsyncClient) -> None:
+    """In the starter library, and it is the pattern that the example of the answer shows."""
+    (shown,) = ANSWERS["retrieve"]["200"]["traces"]
+    (trace,) = (await acme.post("/v1/traces/retrieve", json=BODIES["retrieve"])).json()["traces"]
+    assert set(trace) == set(shown)
+    assert trace["pattern_id"] == shown["pattern_id"]
+    assert trace["fields"]["title"] == shown["fields"]["title"]
 
 
 async def test_the_page_is_served_with_a_policy_of_its_own(stranger: httpx.AsyncClient) -> None:

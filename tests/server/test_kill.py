@@ -114,7 +114,7 @@ class Siege:
                     thread.join(PATIENCE_SECONDS)
             assert server.wait() == -signal.SIGKILL
         self.cut_short += sum(1 for reporter in self.reporters if reporter.pending)
-        if number % 3 == 2:
+        if number % 6 == 5:
             self.kill_at_start()
         elif number:
             self.damages.append(tear(self.data_dir / "index", self.chance))
@@ -156,21 +156,20 @@ class Siege:
         """Check everything once more, and that the steps get their scores: a start picks up some, the next one more."""
         with self.server() as (server, client):
             self.check(client, everything=True)
+            scored = at_rest(lambda: summary(client)["scored_steps"])
             assert server.stop() == 0
         runs = [run for one in self.reporters for run in told(one.acknowledged).values()]
         steps = sum(len(run.steps) for run in runs)
-        scored = -1
         while scored < steps:
             with self.server() as (server, client):
-                counted = summary(client)
-                assert (counted["runs"], counted["steps"]) == (len(runs), steps)
-                before, scored = scored, at_rest(lambda: summary(client)["scored_steps"])  # noqa: B023
+                before, scored = scored, at_rest(lambda: summary(client)["scored_steps"])
                 assert scored > before, f"{steps - scored} steps have no scores"
                 assert server.stop() == 0
         with closing(sqlite3.connect(self.data_dir / "reasonblocks.db")) as database:
             assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             assert database.execute("PRAGMA foreign_key_check").fetchall() == []
-            assert database.execute("SELECT count(*) FROM steps").fetchone() == (steps,)
+            counted = database.execute("SELECT (SELECT count(*) FROM runs), (SELECT count(*) FROM steps)").fetchone()
+        assert counted == (len(runs), steps)
 
 
 REPORTERS = (("batches-1", False), ("batches-2", False), ("steps-1", True), ("steps-2", True))
@@ -213,6 +212,6 @@ def test_a_killed_server_keeps_what_it_acknowledged(tmp_path: Path, rounds: int)
     for number in range(rounds):
         siege.round(number)
     siege.finish()
-    assert siege.cut_short >= rounds, "the server was killed while nobody waited for it"
+    assert siege.cut_short, "the server was killed while nobody waited for it"
     assert all(one.requests >= 3 * rounds for one in siege.reporters), "hardly anything was reported"
     assert siege.damages

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reasonblocks.server.paths import decoded, routable
+from server.house import House
 
 RUN_IDS = ["team/a:b@c", "a.b-c_d", "steps", "x/steps", "x/finish", "..", "a//b", "/", "@", ":", "é".encode().hex()]
 
@@ -85,3 +86,35 @@ async def test_a_codebase_may_have_slashes_in_its_name(acme: httpx.AsyncClient) 
     finding = created.json()["finding_id"]
     assert (await acme.delete(f"{path}/{quote(finding, safe='')}")).status_code == 200
     assert (await acme.delete(path)).status_code in (200, 404)
+
+
+@pytest.mark.parametrize("path", ["/health", "/ready", "/v1/health", "/health/"])
+async def test_probes_may_ask_for_the_head_only(house: House, path: str) -> None:
+    """As with GET, without the body."""
+    async with house.client(None) as client:
+        head, get = await client.head(path), await client.get(path)
+    assert (head.status_code, head.content) == (200, b"")
+    assert head.headers["content-length"] == str(len(get.content))
+
+
+async def test_elsewhere_the_head_alone_is_not_to_be_had(acme: httpx.AsyncClient) -> None:
+    """405 with what is allowed, and no body."""
+    for path in ("/v1/monitor/me", "/docs"):
+        answer = await acme.head(path)
+        assert (answer.status_code, answer.headers["allow"], answer.content) == (405, "GET", b"")
+
+
+@pytest.mark.parametrize("path", ["/health/", "/ready/", "/docs/", "/openapi.json/", "/v1/docs/"])
+async def test_a_slash_at_the_end_does_not_matter_where_no_key_is_needed(house: House, path: str) -> None:
+    """People type it."""
+    async with house.client(None) as client:
+        assert (await client.get(path)).status_code == 200
+
+
+@pytest.mark.parametrize(("path", "docs"), [("/", "/docs"), ("/v1/", "/v1/docs")])
+async def test_the_root_leads_to_the_page(house: House, path: str, docs: str) -> None:
+    """Whoever opens the address in a browser finds something to read."""
+    async with house.client(None) as client:
+        answer = await client.get(path)
+        assert (answer.status_code, answer.next_request and answer.next_request.url.path) == (307, docs)
+        assert (await client.post(path)).status_code == 401

@@ -95,7 +95,7 @@ HOSTILE = {
     "bad UTF-8": (b'{"steps": [{"thought": "\xff\xfe"}]}', 400),
     "a byte order mark": (b'\xef\xbb\xbf{"steps": []}', 400),
     "UTF-16": ('{"steps": []}'.encode("utf-16"), 400),
-    "a lone surrogate": (b'{"steps": [{"thought": "\\ud800"}]}', 400),
+    "a lone surrogate, truncated": (b'{"steps": [{"thought": "\\ud800"', 400),
     "a form": (b"steps=1&model=x", 400),
     "null": (b"null", 422),
     "NaN": (b'{"steps": [], "weights": {"semantic_loop": NaN}}', 400),
@@ -139,16 +139,49 @@ async def test_free_form_values_cannot_be_nested_without_end(
 
 
 async def test_a_deep_event_spoils_no_other(acme: httpx.AsyncClient) -> None:
-    """Of a batch only the one that is nested too deeply is rejected; the body as a whole may be too deep to read."""
-    deep = b'{"type": "step", "run_id": "d", "step_index": 0, "metadata": {"x": %b}}' % (b"[" * 200 + b"]" * 200)
-    answer = await acme.post(
-        "/v1/monitor/events", content=b'{"events": [{"type": "run_start", "run_id": "d"}, %b]}' % deep
+    """Of a batch only the one that is nested too deeply is rejected; what is around the events cannot be."""
+    whole = b'{"events": [{"type": "run_start", "run_id": "d"}, %b, {"type": "step", "run_id": "d", "step_index": 1}]}'
+    for levels in (200, 2_000, 100_000):
+        nested = b"[" * levels + b"]" * levels
+        deep = b'{"type": "step", "run_id": "d", "step_index": 0, "metadata": {"x": %b}}' % nested
+        answer = await acme.post("/v1/monitor/events", content=whole % deep)
+        assert answer.status_code == 200
+        assert answer.json()["accepted"] == 2
+        assert [rejected["index"] for rejected in answer.json()["rejected"]] == [1]
+        assert "nested" in answer.json()["rejected"][0]["detail"]
+    around = await acme.post("/v1/monitor/events", content=b'{"events": [], "more": %b}' % DEEP)
+    assert (around.status_code, around.json()["detail"]) == (400, "the body is nested too deeply")
+
+
+async def test_half_a_character_is_replaced(acme: httpx.AsyncClient) -> None:
+    """A text with one is taken by the single routes as well."""
+    answer = await acme.post(START, content=b'{"run_id": "halved", "task": "a\\ud800b"}')
+    assert (answer.status_code, answer.json()["task"]) == (201, "a\ufffdb")
+
+
+async def test_half_a_character_spoils_no_other(acme: httpx.AsyncClient) -> None:
+    """It is replaced wherever it is, and nothing is lost; a batch with a deep event beside it is no worse off."""
+    events = (
+        b'{"type": "run_start", "run_id": "half", "task": "\\udc00"}',
+        b'{"type": "step", "run_id": "half", "step_index": 0, "thought": "a\\ud800b \\\\ud800 \\ud83d\\ude00"}',
+        b'{"type": "step", "run_id": "half", "step_index": 1, "metadata": {"\\uDBFF": "\\uD83D\\uD83D\\uDE00"}}',
+        b'{"type": "step", "run_id": "half", "step_index": 2, "metadata": {"x": %b}}' % DEEP,
     )
-    assert answer.status_code == 200
-    assert answer.json()["accepted"] == 1
-    assert [rejected["index"] for rejected in answer.json()["rejected"]] == [1]
-    endless = b'{"events": [%b]}' % DEEP
-    assert (await acme.post("/v1/monitor/events", content=endless)).status_code == 400
+    answer = await acme.post("/v1/monitor/events", content=b'{"events": [%b]}' % b", ".join(events))
+    assert (answer.json()["accepted"], [one["index"] for one in answer.json()["rejected"]]) == (3, [3])
+    run = (await acme.get("/v1/monitor/runs/half")).json()
+    assert (run["task"], run["steps"][0]["thought"]) == ("\ufffd", "a\ufffdb \\ud800 \U0001f600")
+    assert run["steps"][1]["metadata"] == {"\ufffd": "\ufffd\U0001f600"}
+
+
+async def test_a_number_beyond_all_floats_is_refused_alike(acme: httpx.AsyncClient) -> None:
+    """Alone and in a batch, both times with the field's name."""
+    await acme.post(START, json={"run_id": "far"})
+    alone = await acme.post("/v1/monitor/runs/far/steps", content=b'{"step_index": 0, "metadata": {"a": 1e999}}')
+    assert (alone.status_code, alone.json()["detail"][0]["loc"]) == (422, ["body", "metadata"])
+    event = b'{"type": "step", "run_id": "far", "step_index": 0, "metadata": {"a": 1e999}}'
+    batch = await acme.post("/v1/monitor/events", content=b'{"events": [%b]}' % event)
+    assert "metadata" in batch.json()["rejected"][0]["detail"]
 
 
 async def test_of_a_key_that_is_there_twice_the_last_counts(acme: httpx.AsyncClient) -> None:
@@ -229,7 +262,7 @@ async def test_a_method_that_is_not_there_names_those_that_are(acme: httpx.Async
     assert detail(answer)
 
 
-@pytest.mark.parametrize("path", ["/v1/nope", "/nope", "/", "/v1", "/v2/health", "/v1/monitor/runs/a/steps/b/c"])
+@pytest.mark.parametrize("path", ["/v1/nope", "/nope", "/v1", "/v2/health", "/v1/monitor/runs/a/steps/b/c"])
 async def test_a_route_that_is_not_there(acme: httpx.AsyncClient, path: str) -> None:
     """404, in the same words as for anything else that is not there."""
     answer = await acme.get(path)

@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from reasonblocks import __version__
+from server.house import House
 
 MONITORS = {
     "claim_contradiction",
@@ -45,7 +46,7 @@ async def test_health_needs_no_key_and_lists_what_it_can_do(stranger: httpx.Asyn
     assert answer.json() == {
         "status": "ok",
         "version": __version__,
-        "capabilities": ["events", "incremental", "patterns"],
+        "capabilities": ["events", "incremental", "interrupts", "patterns"],
     }
 
 
@@ -93,6 +94,9 @@ async def test_evaluate_continues_where_it_left_off(acme: httpx.AsyncClient) -> 
     rest = await acme.post("/v1/monitors/evaluate", json={"run_id": "inc", "offset": 3, "steps": steps[3:]})
     assert (first.status_code, rest.status_code) == (200, 200)
     assert rest.json() == whole.json()
+    for nothing in ({}, {"steps": None}, {"steps": []}):
+        again = await acme.post("/v1/monitors/evaluate", json={"run_id": "inc", "offset": 5} | nothing)
+        assert again.json() == whole.json()
     ahead = await acme.post("/v1/monitors/evaluate", json={"run_id": "inc", "offset": 9, "steps": steps[:1]})
     assert ahead.status_code == 409
     assert ahead.json()["have"] == 5
@@ -229,8 +233,27 @@ async def test_a_pattern_of_ones_own(acme: httpx.AsyncClient, version: str) -> N
     changed = await acme.patch(path, json={"fields": {"recommended_action": "Run make fixtures."}})
     assert changed.json()["fields"]["recommended_action"] == "Run make fixtures."
     assert changed.json()["fields"]["observation"] == E1_FIELDS["observation"]
+    echoed = {"pattern_id": pattern_id, "tier": "e1", "customer_id": "acme"}
+    assert (await acme.patch(path, json={"fields": changed.json()["fields"] | echoed})).json() == changed.json()
+    assert (await acme.patch(path, json=changed.json())).json() == changed.json()
+    assert (await acme.patch(path, json={"fields": echoed | {"customer_id": "rival"}})).status_code == 422
     assert (await acme.delete(path)).status_code == 200
     assert (await acme.delete(path)).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/v1/monitor/runs", "/v1/library/patterns"])
+async def test_a_list_is_never_longer_than_it_may_be(house: House, path: str) -> None:
+    """Whoever asks for more gets the most there is; less than one makes no sense."""
+    async with house.client((await house.engine.keys.create("busy"))[1]) as client:
+        for start in (0, 300):
+            events = [{"type": "run_start", "run_id": f"r{number}"} for number in range(start, start + 300)]
+            await client.post("/v1/monitor/events", json={"events": events})
+        for limit in (501, 1_001, 10**30):
+            answer = await client.get(path, params={"limit": limit})
+            assert answer.status_code == 200
+            assert len(answer.json()) == 500 or "library" in path
+        for limit in (0, -1):
+            assert (await client.get(path, params={"limit": limit})).status_code == 422
 
 
 async def test_shared_patterns_are_for_admins_to_change(acme: httpx.AsyncClient, admin: httpx.AsyncClient) -> None:

@@ -13,7 +13,8 @@ import pytest
 
 from reasonblocks.secret import Secret
 from reasonblocks.server import logs
-from reasonblocks.server.run import logging_to
+from reasonblocks.server.run import logging_to, warn_of_short_keys
+from reasonblocks.server.settings import ServerSettings
 from server.house import ADMIN_KEY, House
 
 
@@ -155,3 +156,52 @@ def test_logging_is_as_before_afterwards() -> None:
     with logging_to(io.StringIO(), "error"):
         assert root.handlers[:] != before[0]
     assert (root.handlers[:], root.level, logging.logThreads) == before
+
+
+def test_a_record_that_cannot_be_formatted_costs_no_other_its_line() -> None:
+    """It gets a line that says so, and the log goes on."""
+
+    class Broken:
+        def __repr__(self) -> str:
+            raise RuntimeError("no text")
+
+    stream = io.StringIO()
+    with logging_to(stream, "info"):
+        logging.getLogger("other").warning("%d items", "many")
+        logs.note(logging.INFO, "odd", value=Broken())
+        logging.getLogger("other").warning("fine")
+    first, second, third = lines(stream)
+    assert (first["logger"], first["message"], first["unformatted"]) == ("other", "%d items", "TypeError")
+    assert (second["message"], second["unformatted"]) == ("odd", "RuntimeError")
+    assert third["message"] == "fine"
+
+
+def test_half_a_character_is_replaced() -> None:
+    """Wherever it stands; also on a stream that cannot write all characters."""
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii", errors="strict")
+    with logging_to(stream, "info"):
+        logging.getLogger("other").warning("bad file \udce4.txt")
+        logs.note(logging.INFO, "odd", value={"nested": ["\udce4"]})
+        logging.getLogger("other").warning("fine ä")
+    written = [json.loads(line) for line in raw.getvalue().splitlines()]
+    assert [line.get("message") for line in written] == ["bad file ?.txt", None, "fine ?"]
+    assert written[1]["value"] == {"nested": ["?"]}
+
+
+def test_short_static_keys_are_warned_of_but_not_shown() -> None:
+    """By their number; and a key of one letter does not make a log unreadable."""
+    stream = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("REASONBLOCKS_KEYS", "e,long-enough-to-be-a-key,qqqqzzzzqqqq")
+        settings = ServerSettings.from_environment()
+    with logging_to(stream, "info"):
+        warn_of_short_keys(settings)
+        logging.getLogger("other").warning("every letter is here")
+    first, second, other = lines(stream)
+    assert [(line["level"], line["event"], line["number"]) for line in (first, second)] == [
+        ("warning", "short static key", 1),
+        ("warning", "short static key", 3),
+    ]
+    assert other["message"] == "every letter is here"
+    assert "qqqqzzzz" not in stream.getvalue()

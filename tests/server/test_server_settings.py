@@ -59,6 +59,8 @@ def test_memory_is_no_directory(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"rate": float("nan")}, "rate is nan"),
         ({"burst": 0}, "burst is 0"),
         ({"max_body": 10}, "max_body is 10"),
+        ({"max_connections": 0}, "max_connections is 0"),
+        ({"max_streams": 0}, "max_streams is 0"),
         ({"keep_days": -1}, "keep_days is -1"),
         ({"stale_after": float("inf")}, "stale_after is inf"),
         ({"log_level": "loud"}, "log_level is 'loud'"),
@@ -99,3 +101,10 @@ def test_static_keys_never_show(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = ServerSettings.from_environment()
     assert "very-static-key" not in repr(settings)
     assert mask("a very-static-key b") == "a *** b"
+
+
+def test_a_key_that_nobody_could_send_is_refused() -> None:
+    """One over the length that is looked at would never be let in."""
+    assert ServerSettings(keys=(Secret("k" * 512),)).keys
+    with pytest.raises(SettingsError, match=r"static key 1 .* has 513 characters; expected 1 to 512"):
+        ServerSettings(keys=(Secret("k" * 513),))

@@ -1,15 +1,30 @@
 """A stream of steps takes what it needs and leaves nothing behind."""
 
+from collections.abc import Callable
+
 import anyio
+import httpx
+import pytest
 
 from reasonblocks.engine.principal import Principal
 from reasonblocks.engine.runs.live import Live, StepScored
+from reasonblocks.server import streams
 from reasonblocks.server.routes.stream import HEARTBEAT, events
+from server.house import House
 
 
 async def valid() -> bool:
     """A key that is never revoked."""
     return True
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for it, but not for ever."""
+    for _ in range(1_000):
+        if condition():
+            return
+        await anyio.sleep(0.01)
+    raise AssertionError("it did not happen within ten seconds")
 
 
 def step(index: int, org: str = "acme") -> StepScored:
@@ -81,3 +96,46 @@ async def test_a_revoked_key_ends_its_stream() -> None:
     assert first == b"event: ready\ndata: {}\n\n"
     assert set(rest) == {HEARTBEAT}
     assert len(live) == 0
+
+
+async def test_a_stream_ends_soon_after_its_key(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long before its next sign of life, and with a proper end."""
+    monkeypatch.setattr(streams, "CHECK_SECONDS", 0.01)
+    key, plain = await house.engine.keys.create("acme")
+    async with house.client(plain) as client, anyio.create_task_group() as tasks:
+        answers: list[httpx.Response] = []
+
+        async def watch() -> None:
+            answers.append(await client.get("/v1/monitor/stream"))
+
+        tasks.start_soon(watch)
+        await until(lambda: len(house.engine.live) == 1)
+        await anyio.sleep(0.05)
+        assert not answers
+        await house.engine.keys.revoke(key.key_id)
+        await until(lambda: bool(answers))
+    assert answers[0].text == "event: ready\ndata: {}\n\n"
+    assert len(house.engine.live) == 0
+
+
+async def test_a_key_holds_only_so_many_streams(house: House) -> None:
+    """One more is refused; another key is not concerned, and a stream that was left makes room."""
+    async with (
+        house.another_app(max_streams=2) as app,
+        house.client(house.acme_key, app) as acme,
+        house.client(house.rival_key, app) as rival,
+    ):
+
+        async def watch(client: httpx.AsyncClient) -> None:
+            await client.get("/v1/monitor/stream")
+
+        for _ in range(2):
+            async with anyio.create_task_group() as tasks:
+                for client in (acme, acme, rival):
+                    tasks.start_soon(watch, client)
+                await until(lambda: len(house.engine.live) == 3)
+                refused = await acme.get("/v1/monitor/stream")
+                assert (refused.status_code, "2 streams" in refused.json()["detail"]) == (429, True)
+                assert refused.headers["retry-after"]
+                tasks.cancel_scope.cancel()
+            assert len(house.engine.live) == 0

@@ -115,6 +115,12 @@ class Watcher:
         return [step for step in map(json.loads, told) if step]
 
 
+def claimed(body: dict[str, Any], org_id: str) -> dict[str, Any]:
+    """A body that names an organisation wherever one can be named."""
+    events = [{**event, "org_id": org_id} for event in body.get("events", ())]
+    return {**body, "org_id": org_id, **({"events": events} if events else {})}
+
+
 @dataclass
 class Story:
     """One story in one world: who acts here, with which keys and ids."""
@@ -144,7 +150,7 @@ class Story:
         if act.owner in self.orgs and (act.admin or act.claims):
             named = self.orgs[act.owner if act.admin else OTHER[act.owner]]
             asked = {**asked, "org_id": named}
-            body = None if body is None else {**body, "org_id": named}
+            body = None if body is None else claimed(body, named)
         if act.claims:
             path = path.removeprefix("/v1")  # the alias is as good
         return self.clients[act.caller].build_request(method, path, params=asked, json=body)

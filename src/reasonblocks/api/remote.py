@@ -27,6 +27,8 @@ RETRIABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 SEND_SECONDS = 5.0
 """How long one delivery of events may take; they wait in the background, not in the agent."""
 MAX_CURSORS = 10_000
+MOST_CONFLICTS = 3
+"""How often a server may say that it holds other steps than we thought, in one evaluation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ class RemoteBackend:
         question: dict[str, Any] = {"model": trajectory.model, "task_profile": trajectory.task_profile}
         if trajectory.weights:
             question["weights"] = dict(trajectory.weights)
-        if "incremental" in (self.capabilities or ()) and len(cursor.steps) <= MAX_STEPS:
+        if "incremental" in (self.capabilities or ()):
             return await self._continue(trajectory.run_id, cursor, question)
         question["steps"] = cursor.newest()
         return await self._lookup(
@@ -129,14 +131,19 @@ class RemoteBackend:
 
     async def _continue(self, run_id: str, cursor: Cursor, question: dict[str, Any]) -> MonitorEvaluation:
         total = len(cursor.encoded)
-        for _ in range(3):
+        conflicts = 0
+        while conflicts < MOST_CONFLICTS:
             offset = cursor.held
-            question |= {"run_id": run_id, "offset": offset, "steps": cursor.encoded[offset:]}
+            steps = wire.oldest_within(cursor.encoded[offset:])
+            question |= {"run_id": run_id, "offset": offset, "steps": steps}
             answer = await self._lookup("/monitors/evaluate", wire.encode(question), _evaluation_or_conflict)
             if isinstance(answer, MonitorEvaluation):
-                cursor.held = total
-                return answer
-            cursor.held = answer if answer <= total and answer != offset else 0
+                cursor.held = offset + len(steps)
+                if cursor.held == total:
+                    return answer
+            else:
+                conflicts += 1
+                cursor.held = answer if answer <= total and answer != offset else 0
         raise Unavailable("the server and this run do not agree on the steps it holds")
 
     def _cursor(self, run_id: str) -> Cursor:

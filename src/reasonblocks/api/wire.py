@@ -157,6 +157,16 @@ def encode_step(step: StepRecord) -> msgspec.Raw:
     )
 
 
+def oldest_within(steps: Sequence[msgspec.Raw], most: int = MAX_STEPS, room: int = BODY_ROOM) -> Sequence[msgspec.Raw]:
+    """The first of these steps, as many as fit in one request: at least one."""
+    size = 0
+    for count, step in enumerate(steps[:most]):
+        size += len(memoryview(step)) + 1
+        if size > room and count:
+            return steps[:count]
+    return steps[:most]
+
+
 def newest_within(steps: Sequence[msgspec.Raw], most: int = MAX_STEPS, room: int = BODY_ROOM) -> Sequence[msgspec.Raw]:
     """The newest steps that fit in one request."""
     kept = steps[-most:]

@@ -22,7 +22,7 @@ def rebuild(data_dir: str | None, embeddings: str | None) -> None:
     from ..engine.location import resolve_data_dir
     from ..engine.settings import EngineSettings
 
-    require_engine("the vector index is part of the engine")
+    require_engine("index rebuild was called")
     settings = EngineSettings.from_environment(resolve_data_dir(data_dir), embeddings)
 
     async def rebuilt() -> int:

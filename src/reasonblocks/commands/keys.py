@@ -12,6 +12,7 @@ from ..engine.principal import DEFAULT_ORG
 from ..engine.store.database import Database
 from ..engine.store.migrate import prepare
 from ..engine.store.transact import Transactions
+from ..errors import SettingsError
 from . import options
 
 Result = TypeVar("Result")
@@ -41,7 +42,8 @@ def list_keys(org: str | None, data_dir: str | None) -> None:
     """List the keys, without the keys themselves."""
     found = _with_keys(data_dir, lambda held: held.list(org))
     if not found:
-        click.echo("there is no key yet: run `reasonblocks keys create`", err=True)
+        whose = f" of organisation {org!r}" if org else ""
+        click.echo(f"there is no key{whose} yet: run `reasonblocks keys create`", err=True)
     for key in found:
         state = f"revoked {key.revoked_at}" if key.revoked_at else f"last used {key.last_used_at or 'never'}"
         where = f"{key.org_id}/{key.project_id or '*'}"
@@ -62,8 +64,12 @@ def revoke(key_id: str, data_dir: str | None) -> None:
 def _with_keys(data_dir: str | None, work: Callable[[Keys], Awaitable[Result]]) -> Result:
     """Do something with the keys of a data directory, and nothing else of it."""
 
+    directory = resolve_data_dir(data_dir)
+    if directory is None:
+        raise SettingsError("keys are kept in a data directory, and :memory: keeps nothing; name a directory")
+    database = Database.at(directory)
+
     async def run() -> Result:
-        database = Database.at(resolve_data_dir(data_dir))
         transactions = Transactions(database)
         try:
             await prepare(database)

@@ -23,7 +23,7 @@ def serve(cors_origins: tuple[str, ...], **given: object) -> None:
     """Run rb-api, the server that many agents share.
 
     Static admin keys come from REASONBLOCKS_KEYS (separated by commas); a first start without any key prints one.
-    Every option can also be given as REASONBLOCKS_<OPTION>.
+    Every option can also be given as REASONBLOCKS_<OPTION> (origins, separated by commas: REASONBLOCKS_CORS_ORIGINS).
     """
     for name in ("litestar", "uvicorn"):
         if importlib.util.find_spec(name) is None:

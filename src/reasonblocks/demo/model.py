@@ -17,7 +17,7 @@ SEARCHES = [
     ("The same lines. Perhaps the wording is session token expiration.", "session token expiration"),
     ("Still nothing with a number. I try session lifetime.", "session lifetime"),
     ("Hmm, the same again. It might be called session duration.", "session duration"),
-    ("Not that either. Maybe session max age brings it up.", "session length"),
+    ("Not that either. Maybe session length brings it up.", "session length"),
     ("I search once more, with session validity.", "session validity"),
     ("Perhaps session period is the word they use.", "session period"),
     ("One more: session expire time.", "session expire"),

@@ -5,6 +5,7 @@ EngineError (a ReasonBlocksError)
 ├── Forbidden          only an admin may, or it is read-only
 ├── Conflict           what the caller assumes is not what is held
 ├── Invalid            a value that fits its type and still makes no sense; names the field
+│   └── Missing        there is none where one is needed
 ├── Busy               too much is waiting already; ask again later
 └── StoreError         the data directory or the database cannot be used as it is
 """
@@ -40,6 +41,10 @@ class Invalid(EngineError):
         super().__init__(reason)
         self.location = location
         """The field, from the outside in, such as `("fields", "title")`."""
+
+
+class Missing(Invalid):
+    """A field that may be left out in other requests, but not in this one."""
 
 
 class Busy(EngineError):

@@ -1,12 +1,14 @@
 """Findings: what agents learned about a codebase, kept for the next one."""
 
 import re
+from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
 
 from .answers import Codebases, Finding, FindingReceipt, Findings, FoundFinding, FoundFindings, Invalidated
 from .errors import Invalid, NotFound
+from .index.findings import Admit
 from .principal import Principal
 from .requests import FindingChange, FindingCreate, FindingInvalidate, FindingSearch
 from .store import tenants
@@ -14,21 +16,23 @@ from .store.changes import Notify, nobody, record
 from .store.database import Database
 from .store.schema import findings
 from .store.transact import Transactions
-from .store.values import dump_given, load, new_id, now, shown
+from .store.values import dump, dump_given, load, new_id, now, shown
 
 MOST_LISTED = 1_000
 TOP_K = 5
 SCORE_THRESHOLD = 0.5
-SPARE = 4
-"""How many times as many are looked up for a key that may not see all of its org."""
 _CODEBASE = re.compile(r"[^\x00-\x1f\x7f]{1,256}")
+_named = func.json_each(bindparam("finding_ids")).table_valued("value")  # any number of ids in one parameter
+_is_named = findings.c.finding_id.in_(select(_named.c.value))
 
 
 class FindingIndex(Protocol):
     """What finds findings by meaning."""
 
-    async def search(self, org_id: str, codebase_id: str, query: str, top_k: int) -> list[tuple[str, float]]:
-        """The ids of the findings nearest to `query`, best first, with their scores."""
+    async def search(
+        self, org_id: str, codebase_id: str, query: str, top_k: int, *, least: float, admit: Admit
+    ) -> list[tuple[str, float]]:
+        """The ids of the findings nearest to `query` that are admitted, best first, with their scores."""
 
 
 class FindingService:
@@ -85,7 +89,7 @@ class FindingService:
         }
         if change.metadata is not None:
             values["metadata"] = dump_given(change.metadata, "metadata")
-        meant = [*_visible(principal, codebase_id, org_id), findings.c.finding_id == finding_id]
+        meant = [*_visible(principal, codebase_id, change.org_id or org_id), findings.c.finding_id == finding_id]
 
         def work(connection: Connection) -> Any:
             connection.execute(update(findings).where(*meant).values(updated_at=now(), **values))
@@ -144,18 +148,18 @@ class FindingService:
         """The findings that fit a question, best first."""
         top_k = request.top_k or TOP_K
         least = SCORE_THRESHOLD if request.score_threshold is None else request.score_threshold
-        wanted = top_k * (SPARE if principal.project_id is not None else 1)
-        nearest = await self._index.search(principal.org(request.org_id), codebase_id, request.query, wanted)
-        scores = {finding_id: score for finding_id, score in nearest if score >= least}
-        meant = [*_visible(principal, codebase_id, request.org_id), findings.c.finding_id.in_(list(scores))]
-        async with self._database.reading() as connection:
-            rows = {row.finding_id: row for row in await connection.execute(select(findings).where(*meant))}
-        found = [
-            FoundFinding(**_fields(rows[finding_id]), score=score)
-            for finding_id, score in scores.items()
-            if finding_id in rows
-        ]
-        return FoundFindings(found[:top_k])
+        query = select(findings).where(*_visible(principal, codebase_id, request.org_id), _is_named)
+        rows: dict[str, Any] = {}
+
+        async def admit(finding_ids: Sequence[str]) -> Collection[str]:
+            async with self._database.reading() as connection:
+                found = await connection.execute(query, {"finding_ids": dump(finding_ids)})
+                rows.update((row.finding_id, row) for row in found)
+            return rows
+
+        org_id = principal.org(request.org_id)
+        nearest = await self._index.search(org_id, codebase_id, request.query, top_k, least=least, admit=admit)
+        return FoundFindings([FoundFinding(**_fields(rows[name]), score=score) for name, score in nearest[:top_k]])
 
     async def list(self, principal: Principal, codebase_id: str, org_id: str | None = None) -> Findings:
         """The findings about a codebase, newest first, and how many there are in all."""

@@ -82,6 +82,7 @@ class Profiles:
     ) -> Profile:
         """Change a profile of the caller's org; new weights replace all old ones."""
         _refuse_built_in(profile_id)
+        org_id = change.org_id or org_id
         values: dict[str, Any] = {"updated_at": now()}
         if change.weights is not None:
             values["weights"] = dump(self._cleaned(change.weights))

@@ -48,6 +48,7 @@ class RetrieveRequest(msgspec.Struct):
     top_k: TopK | None = None
     model: Name | None = None
     failure_type: Label | None = None
+    org_id: Name | None = None
 
 
 class TraceStep(msgspec.Struct):
@@ -61,9 +62,12 @@ class TraceStep(msgspec.Struct):
 
 
 class EvaluateRequest(msgspec.Struct):
-    """POST /monitors/evaluate; with `run_id` and `offset`, `steps` holds only what follows the first `offset`."""
+    """POST /monitors/evaluate; with `run_id` and `offset`, `steps` holds only what follows the first `offset`.
 
-    steps: Annotated[list[TraceStep], Meta(max_length=MAX_STEPS)]
+    Without a `run_id` there have to be `steps`.
+    """
+
+    steps: Annotated[list[TraceStep], Meta(max_length=MAX_STEPS)] | None = None
     model: Name | None = None
     task_profile: Label | None = None
     weights: Weights | None = None
@@ -118,31 +122,24 @@ class Step(msgspec.Struct, kw_only=True):
     monitors_fired: Texts | None = None
     failure_type: Label | None = None
     metadata: dict[str, Any] | None = None
+    org_id: Name | None = None
 
 
 class RunFinish(msgspec.Struct, kw_only=True):
     """POST /monitor/runs/{run_id}/finish."""
 
     outcome: Annotated[str, Meta(max_length=MAX_OUTCOME)]
+    org_id: Name | None = None
 
 
 class RunStartEvent(RunStart, kw_only=True, tag_field="type", tag="run_start"):
     """A `run_start` among other events."""
 
 
-class StepEvent(Step, kw_only=True, tag_field="type", tag="step"):
-    """A `step` among other events."""
-
-    run_id: RunId
-
-
 class RunFinishEvent(RunFinish, kw_only=True, tag_field="type", tag="run_finish"):
     """A `run_finish` among other events."""
 
     run_id: RunId
-
-
-RunEvent = RunStartEvent | StepEvent | RunFinishEvent
 
 
 class EventsRequest(msgspec.Struct):
@@ -168,6 +165,7 @@ class ProfileChange(msgspec.Struct):
 
     weights: Weights | None = None
     description: Annotated[str, Meta(max_length=2_000)] | None = None
+    org_id: Name | None = None
 
 
 class StoredStep(msgspec.Struct):
@@ -214,6 +212,7 @@ class PatternChange(msgspec.Struct):
     gate_threshold: Share | msgspec.UnsetType | None = msgspec.UNSET
     model_family: Label | None = None
     status: Status | None = None
+    org_id: Name | None = None
 
 
 # -- findings --------------------------------------------------------------------------------------
@@ -238,6 +237,7 @@ class FindingChange(msgspec.Struct):
     file_path: Annotated[str, Meta(max_length=4_096)] | None = None
     finding_type: Label | None = None
     metadata: dict[str, Any] | None = None
+    org_id: Name | None = None
 
 
 class FindingSearch(msgspec.Struct):

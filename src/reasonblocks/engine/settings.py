@@ -35,7 +35,7 @@ class EngineSettings:
         return cls(
             data_dir=data_dir,
             embeddings=embeddings or os.environ.get("REASONBLOCKS_EMBEDDINGS", "").strip() or None,
-            stale_after=_number("STALE_AFTER") or DAY_SECONDS,
+            stale_after=DAY_SECONDS if (stale := _number("STALE_AFTER")) is None else stale,
             keep_days=_number("KEEP_DAYS"),
         )
 

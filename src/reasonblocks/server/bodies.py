@@ -1,7 +1,8 @@
 """Bodies: read under a cap and within a time, and decoded strictly."""
 
 import asyncio
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import msgspec
@@ -11,6 +12,8 @@ from litestar.openapi.spec import Reference, Schema
 from litestar.types import Receive
 from litestar.typing import FieldDefinition
 
+from ..engine.mending import without_lone_surrogates
+from ..engine.requests import EventsRequest
 from .problems import Misfit, Refusal, field_problems
 
 READ_SECONDS = 30.0
@@ -118,10 +121,38 @@ class StrictBody(AbstractDTO[Any]):
         return decode(decoder, value)
 
 
+class EventsBody(StrictBody):
+    """The body of a batch, which the engine decodes as a whole: the handler's `data` are the bytes."""
+
+    @classmethod
+    def create_openapi_schema(cls, field_definition: FieldDefinition, handler_id: str, schema_creator: Any) -> Any:
+        """The schema of what the bytes hold."""
+        return super().create_openapi_schema(FieldDefinition.from_annotation(EventsRequest), handler_id, schema_creator)
+
+    def decode_bytes(self, value: bytes) -> Any:
+        """The body as it came."""
+        return value
+
+
 def decode(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
     """The body as what the decoder makes of it; a `Refusal` for what is no JSON, a `Misfit` for what does not fit."""
+    with refused():
+        try:
+            return decoder.decode(body)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            mended = without_lone_surrogates(body)
+            if mended == body:
+                raise
+        return decoder.decode(mended)
+
+
+@contextmanager
+def refused() -> Iterator[None]:
+    """What a decoder says against a body, as the refusal of the request."""
     try:
-        return decoder.decode(body)
+        yield
     except msgspec.ValidationError as error:
         raise Misfit(field_problems(error)) from None
     except UnicodeDecodeError as error:

@@ -11,11 +11,11 @@ _STEP = {
 }
 _SCORES = {
     "claim_contradiction": 0.0,
-    "semantic_loop": 0.72,
+    "semantic_loop": 0.8,
     "verification_skip": 0.0,
-    "cyclic_compression": 0.31,
+    "cyclic_compression": 0.0,
     "late_sprawl": 0.0,
-    "silent_topic_drift": 0.05,
+    "silent_topic_drift": 0.0,
 }
 _RUN = {
     "run_id": "fix-parser-1",
@@ -42,8 +42,16 @@ _PATTERN_FIELDS = {
 }
 
 BODIES: dict[str, dict[str, Any]] = {
-    "retrieve": {"context": "The same test fails for the third time.", "tier": "e2", "top_k": 2},
-    "evaluate": {"steps": [_STEP, _STEP], "model": "claude-sonnet-4-5", "task_profile": "coding"},
+    "retrieve": {
+        "context": (
+            "It failed again with the same error message. Let me try a different flag, then another version, "
+            "and retry the command with sudo."
+        ),
+        "tier": "e2",
+        "failure_type": "loop",
+        "top_k": 1,
+    },
+    "evaluate": {"steps": [_STEP] * 4, "model": "claude-sonnet-4-5", "task_profile": "coding"},
     "score": {"text": "Hmm, maybe the error comes from parser.read_header. Not sure."},
     "start_run": _RUN,
     "add_step": _RUN_STEP,
@@ -83,19 +91,46 @@ ANSWERS: dict[str, dict[str, dict[str, Any]]] = {
     "evaluate": {
         "200": {
             "inject": True,
-            "intervention_text": "The last two runs of the test were the same. Read the failing assertion first.",
+            "intervention_text": (
+                'Your recent steps show a loop: "run_tests tests/test_parser.py" / "1 failed, 11 passed". Within 4 '
+                "steps the same call was made 4 times and failed in the same way each time. Repeating it has brought "
+                "nothing new."
+            ),
             "failure_type": "loop",
             "injection_path": "strong",
             "intervention_source": "template",
             "fired": ["semantic_loop"],
             "pattern_id": None,
             "scores": _SCORES,
-            "composite": 0.216,
-            "evidence": [{"monitor": "semantic_loop", "reason": "Two steps did the same.", "steps": [0, 1]}],
+            "composite": 0.2,
+            "evidence": [
+                {
+                    "monitor": "semantic_loop",
+                    "reason": "Within 4 steps the same call was made 4 times and failed in the same way each time.",
+                    "steps": [0, 1, 2, 3],
+                    "quotes": ["run_tests tests/test_parser.py", "1 failed, 11 passed"],
+                }
+            ],
         },
         "409": {"detail": "the first 50 steps of this run are not held", "have": 48},
     },
-    "retrieve": {"200": {"traces": []}},
+    "retrieve": {
+        "200": {
+            "traces": [
+                {
+                    "tier": "e2",
+                    "level": "e2",
+                    "pattern_id": "e2-loop-same-error",
+                    "similarity": 0.99,
+                    "failure_type": "loop",
+                    "fields": {"title": "A new variant, the same error", "intervention": "Lay the error texts ..."},
+                    "model_family": "",
+                    "source_trace_id": None,
+                    "cosine": 0.81,
+                }
+            ]
+        }
+    },
     "score": {"200": {"difficulty": 0.41}},
     "add_events": {"200": {"accepted": 3, "rejected": []}},
     "add_step": {

@@ -1,5 +1,7 @@
 """What every request passes before it is routed, and every answer on its way out: one layer, which costs little."""
 
+import asyncio
+import contextlib
 import itertools
 import logging
 import re
@@ -10,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
-from .auth import Doorkeeper
+from .auth import Doorkeeper, presented
 from .bodies import drained
 from .cors import Cors
 from .limiter import neighbourhood
 from .logs import note
 from .paths import VERSION, routable
-from .problems import Answer, explained
+from .problems import Answer, Refusal, explained
 from .request import VISIT, Visit
+from .streams import STREAM_PATH, Streams, while_good
 
 if TYPE_CHECKING:
     from .settings import ServerSettings
@@ -25,8 +28,13 @@ if TYPE_CHECKING:
 _START = secrets.token_hex(5)
 _numbers = itertools.count(1)
 _ID = re.compile(rb"[A-Za-z0-9_\-.]{1,128}")
-OPEN_PATHS = frozenset(VERSION + path for path in ("/health", "/ready", "/openapi.json", "/docs"))
+PROBES = frozenset(VERSION + path for path in ("/health", "/ready"))
+OPEN_PATHS = PROBES | {VERSION + path for path in ("/openapi.json", "/docs")}
 """What needs no key."""
+ROOT = f"{VERSION}/"
+MOST_HEADERS = 256
+FAREWELL_SECONDS = 1.0
+"""How long the end of a stream may take that the server ends: its reader may have stopped reading."""
 SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"cache-control", b"no-store"),
@@ -44,6 +52,7 @@ class Front:
     def __init__(self, app: ASGIApp, settings: "ServerSettings") -> None:
         self._app = app
         self._doorkeeper = Doorkeeper(settings)
+        self._streams = Streams(settings.max_streams)
         self._cors = Cors(settings.cors_origins)
         self._max_body = settings.max_body
 
@@ -58,7 +67,18 @@ class Front:
 class Passage:
     """One request on its way."""
 
-    __slots__ = ("_front", "_headers", "_method", "_receive", "_scope", "_send", "_started", "_status", "_visit")
+    __slots__ = (
+        "_ended",
+        "_front",
+        "_headers",
+        "_method",
+        "_receive",
+        "_scope",
+        "_send",
+        "_started",
+        "_status",
+        "_visit",
+    )
 
     def __init__(self, front: Front, scope: Any, receive: Receive, send: Send) -> None:
         self._front = front
@@ -68,6 +88,7 @@ class Passage:
         self._send = send
         self._started = time.perf_counter()
         self._status = 0
+        self._ended = False
         self._headers: dict[bytes, bytes] = dict(scope["headers"])
         self._visit = scope[VISIT] = Visit(_request_id(self._headers.get(b"x-request-id")))
 
@@ -76,36 +97,81 @@ class Passage:
         try:
             try:
                 admitted = await self._admitted()
+                streaming = admitted and self._method == "GET" and self._scope["path"] == STREAM_PATH
+                if streaming:
+                    self._front._streams.enter(self._key_id())
             except Exception as error:
                 await self._refuse(explained(error, self._visit.request_id))
             else:
-                if admitted:
+                if streaming:
+                    await self._stream()
+                elif admitted:
                     await self._front._app(self._scope, self._receive, self.send)
         finally:
             self._log()
 
+    def _key_id(self) -> str:
+        principal = self._visit.principal
+        assert principal is not None  # whoever is admitted where a key is needed has one
+        return principal.key_id
+
+    async def _stream(self) -> None:
+        """Pass on a request whose answer has no end, but ends it with its key."""
+        keys = self._scope["litestar_app"].state.engine.keys
+        key = presented(self._headers.get(b"authorization")) or ""
+
+        async def good() -> bool:
+            return await keys.authenticate(key) is not None
+
+        try:
+            await while_good(self._front._app(self._scope, self._receive, self.send), good)
+        finally:
+            self._front._streams.leave(self._key_id())
+        if self._status and not self._ended:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(FAREWELL_SECONDS):
+                    await self.send({"type": "http.response.body", "body": b"", "more_body": False})
+
     async def _admitted(self) -> bool:
-        """Whether the request is to be routed; a preflight is answered here."""
+        """Whether the request is to be routed; a preflight and the root are answered here."""
         scope, headers, front = self._scope, self._headers, self._front
-        scope["path"] = routable(scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape"))
+        path = routable(scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape"))
+        scope["path"] = path = path[:-1] if path[:-1] in OPEN_PATHS and path[-1] == "/" else path
         self._visit.length = _length(headers.get(b"content-length"))
         self._visit.waits = b"expect" in headers
+        self._check_headers()
         client = scope.get("client")
         address = neighbourhood(client[0]) if client else ""
         preflight = front._cors.preflight(scope["method"], headers)
         if preflight is not None:
-            front._doorkeeper.count_anonymous(address)
+            front._doorkeeper.count_visit(address, probe=False)
             await self._reply(204, preflight, b"")
+            return False
+        if path == ROOT and self._method in ("GET", "HEAD"):
+            front._doorkeeper.count_visit(address, probe=False)
+            await self._reply(307, [(b"location", b"docs"), (b"content-length", b"0")], b"")
             return False
         if scope["method"] == "OPTIONS":
             # Litestar's own answer names but one method of a path, its refusal of an unknown one names all.
             scope["method"] = "TRACE"
-        if scope["path"] in OPEN_PATHS:
-            front._doorkeeper.count_anonymous(address)
+        if path in OPEN_PATHS:
+            front._doorkeeper.count_visit(address, probe=path in PROBES)
+            if self._method == "HEAD" and path in PROBES:
+                # A copy: the server in front of us goes by its own to know that an answer has no body.
+                self._scope = dict(scope, method="GET")
         else:
             keys = scope["litestar_app"].state.engine.keys
             self._visit.principal = await front._doorkeeper.admit(keys, headers.get(b"authorization"), address)
+        if b"content-encoding" in headers:
+            _check_coding(headers[b"content-encoding"])
         return True
+
+    def _check_headers(self) -> None:
+        given = self._scope["headers"]
+        if len(given) > MOST_HEADERS:
+            raise Refusal(431, f"the request has {len(given)} headers; expected {MOST_HEADERS} at most")
+        if len(given) > len(self._headers) and sum(name == b"authorization" for name, _ in given) > 1:
+            raise Refusal(400, "the request has more than one Authorization header; send one")
 
     async def send(self, message: Message) -> None:
         """Pass on a part of the answer, with the headers that all answers have."""
@@ -116,6 +182,10 @@ class Passage:
                 headers.append(CLOSED_POLICY)
             headers += self._front._cors.headers(self._headers.get(b"origin"))
             message["headers"] = headers
+        elif message["type"] == "http.response.body":
+            self._ended = not message.get("more_body", False)
+            if self._method == "HEAD":
+                message["body"] = b""
         await self._send(message)
 
     async def _refuse(self, answer: Answer) -> None:
@@ -130,7 +200,7 @@ class Passage:
         if body:
             headers = [*headers, (b"content-length", b"%d" % len(body))]
         await self.send({"type": "http.response.start", "status": status, "headers": headers})
-        await self._send({"type": "http.response.body", "body": body, "more_body": False})
+        await self.send({"type": "http.response.body", "body": body, "more_body": False})
 
     def _log(self) -> None:
         scope, principal = self._scope, self._visit.principal
@@ -152,6 +222,16 @@ def _request_id(given: bytes | None) -> str:
     if given is not None and _ID.fullmatch(given):
         return given.decode("ascii")
     return f"{_START}-{next(_numbers)}"
+
+
+def _check_coding(header: bytes) -> None:
+    coding = header.decode("latin-1").strip()
+    if coding.lower() not in ("", "identity"):
+        raise Refusal(
+            415,
+            f"the body has the content-encoding {coding[:40]!r}; send it as it is, without one",
+            {"accept-encoding": "identity"},
+        )
 
 
 def _length(header: bytes | None) -> int | None:

@@ -27,6 +27,14 @@ class Limiter:
         self._clock = clock
         self._buckets: dict[str, Bucket] = {}
 
+    def wait(self, caller: str) -> float:
+        """The seconds until there will be a token; takes none."""
+        bucket = self._buckets.get(caller)
+        if bucket is None:
+            return 0.0
+        tokens = bucket.tokens + (self._clock() - bucket.at) * self._rate
+        return max(0.0, (1.0 - min(self._burst, tokens)) / self._rate)
+
     def take(self, caller: str) -> float:
         """Take one token: 0, or the seconds until there will be one."""
         now = self._clock()

@@ -4,6 +4,7 @@ Whoever reads the log may be slow or gone; the event loop must not wait for that
 """
 
 import datetime
+import json
 import logging
 import queue
 import threading
@@ -37,7 +38,7 @@ class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line, without its end."""
         line: dict[str, Any] = {
-            "ts": datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(timespec="milliseconds"),
+            "ts": _time(record),
             "level": record.levelname.lower(),
         }
         fields = getattr(record, _FIELDS, None)
@@ -48,7 +49,27 @@ class JsonLines(logging.Formatter):
             line |= {name: mask(value) if isinstance(value, str) else value for name, value in fields.items()}
         if record.exc_info:
             line["error"] = mask(self.formatException(record.exc_info))
-        return msgspec.json.encode(line, enc_hook=lambda value: mask(repr(value))).decode()
+        try:
+            return msgspec.json.encode(line, enc_hook=_shown).decode()
+        except UnicodeEncodeError:  # half a character, as names of files have them
+            text = json.dumps(line, default=_shown, ensure_ascii=False, separators=(",", ":"))
+            return text.encode("utf-8", "replace").decode()
+
+
+def _time(record: logging.LogRecord) -> str:
+    return datetime.datetime.fromtimestamp(record.created, datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def _shown(value: object) -> str:
+    return mask(repr(value))
+
+
+def _unformatted(record: logging.LogRecord, error: Exception) -> str:
+    """The line of a record that cannot be formatted: what can be said of it for certain."""
+    message = record.msg if isinstance(record.msg, str) else type(record.msg).__name__
+    line = {"level": str(record.levelname).lower(), "event": "log", "logger": str(record.name), "message": message}
+    line = {name: mask(text).encode("utf-8", "replace").decode() for name, text in line.items()}
+    return msgspec.json.encode({"ts": _time(record)} | line | {"unformatted": type(error).__name__}).decode()
 
 
 class Scribe(logging.Handler):
@@ -90,12 +111,26 @@ class Scribe(logging.Handler):
             self._write([record for record in batch if record is not None])
 
     def _write(self, records: list[logging.LogRecord]) -> None:
-        lines = [self.format(record) for record in records]
+        lines = [self._line(record) for record in records]
         if self._dropped:
             dropped, self._dropped = self._dropped, 0
             lines.append(msgspec.json.encode({"event": "log lines lost", "count": dropped}).decode())
         try:
-            self._stream.write("".join(f"{line}\n" for line in lines))
+            self._put("".join(f"{line}\n" for line in lines))
             self._stream.flush()
-        except (OSError, ValueError):
-            self._dropped += len(lines)  # nobody reads it at the moment, or any more
+        except Exception:  # nobody reads it at the moment, or any more; the thread has to outlive that
+            self._dropped += len(lines)
+
+    def _line(self, record: logging.LogRecord) -> str:
+        """One record must not cost the others their lines."""
+        try:
+            return self.format(record)
+        except Exception as error:
+            return _unformatted(record, error)
+
+    def _put(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+        except UnicodeEncodeError:
+            encoding = getattr(self._stream, "encoding", None) or "ascii"
+            self._stream.write(text.encode(encoding, "replace").decode(encoding))

@@ -10,7 +10,7 @@ import msgspec
 from litestar.exceptions import HTTPException, MethodNotAllowedException, NotFoundException, ValidationException
 
 from ..engine.embedding.base import EmbedderProblem
-from ..engine.errors import Busy, Conflict, Forbidden, Invalid, NotFound, StoreError
+from ..engine.errors import Busy, Conflict, Forbidden, Invalid, Missing, NotFound, StoreError
 from ..engine.index.thread import IndexFailure
 from .logs import note
 
@@ -107,7 +107,8 @@ def answer_to(error: Exception) -> Answer | None:
         case Conflict(have=have):
             return Answer(409, HeldSteps(str(error), have))
         case Invalid(location=location):
-            return Answer(422, FieldProblems([FieldProblem(["body", *location], str(error), "value")]))
+            kind = "missing" if isinstance(error, Missing) else "value"
+            return Answer(422, FieldProblems([FieldProblem(["body", *location], str(error), kind)]))
         case Busy(retry_after=seconds):
             return Answer(503, Problem(str(error)), retry_after(seconds))
         case EmbedderProblem() | IndexFailure():

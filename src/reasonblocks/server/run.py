@@ -18,11 +18,12 @@ from ..engine.principal import DEFAULT_ORG
 from ..errors import SettingsError
 from .app import create_app
 from .logs import Scribe, note
-from .settings import ServerSettings
+from .settings import SHORT_KEY, ServerSettings
 
 KEEP_ALIVE_SECONDS = 75
 """Longer than clients keep an idle connection, so that it is they who close it, never in the middle of a request."""
 BACKLOG = 2_048
+FILES_FOR_THE_ENGINE = 128
 _UNUSED = ("logThreads", "logMultiprocessing", "logProcesses", "logAsyncioTasks")
 """What every record would look up, at a price, and no line of ours shows."""
 
@@ -42,7 +43,9 @@ async def _serve(settings: ServerSettings, listener: socket.socket) -> None:
     try:
         await hand_out_first_key(engine, settings)
         app = create_app(settings, engine)
-        note(logging.INFO, "listening", url=_url(listener))
+        url = _url(listener)
+        warn_of_short_keys(settings)
+        note(logging.INFO, "listening", url=url, docs=f"{url}/docs")
         await Server(app, engine, settings).serve(sockets=[listener])
     finally:
         await engine.aclose()
@@ -60,7 +63,9 @@ class Server(uvicorn.Server):
                 access_log=False,
                 backlog=BACKLOG,
                 forwarded_allow_ips=list(settings.trusted_proxies),
+                http=_protocol(),
                 lifespan="on",
+                limit_concurrency=most_connections(settings.max_connections),
                 log_config=None,
                 proxy_headers=bool(settings.trusted_proxies),
                 server_header=False,
@@ -88,6 +93,29 @@ class Server(uvicorn.Server):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def warn_of_short_keys(settings: ServerSettings) -> None:
+    """Say which static keys can be guessed, without showing any."""
+    for number, key in enumerate(settings.keys, start=1):
+        if (characters := len(key.reveal())) < SHORT_KEY:
+            note(
+                logging.WARNING,
+                "short static key",
+                number=number,
+                characters=characters,
+                advice=f"use {SHORT_KEY} random characters or more: short keys can be guessed",
+            )
+
+
+def most_connections(wanted: int) -> int:
+    """As many as wanted, if the system allows that many files beside those that the engine needs."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return wanted
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return wanted if allowed == resource.RLIM_INFINITY else max(1, min(wanted, allowed - FILES_FOR_THE_ENGINE))
 
 
 async def hand_out_first_key(engine: Engine, settings: ServerSettings) -> None:
@@ -158,6 +186,15 @@ def logging_to(stream: Any, level: str) -> Iterator[None]:
 def _url(listener: socket.socket) -> str:
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _protocol() -> Any:
+    """uvicorn's faster protocol under our limits; without its parser the slower one, which has limits of its own."""
+    try:
+        from .connection import GuardedProtocol
+    except ImportError:
+        return "h11"
+    return GuardedProtocol
 
 
 def _loop_factory() -> Any:

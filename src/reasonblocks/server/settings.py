@@ -17,6 +17,11 @@ from ..secret import Secret
 LogLevel = Literal["debug", "info", "warning", "error"]
 PREFIX = "REASONBLOCKS_"
 ANY_ORIGIN = "*"
+LONGEST_KEY = 512
+"""Characters of a key; longer ones are not even looked at."""
+SHORT_KEY = 16
+"""Below this a static key can be guessed."""
+_SHORTEST_MASKED = 8
 _NOT_IN_A_KEY = frozenset("\"'\\")
 """Such characters would look different in a log line than in the key, and could not be masked there."""
 
@@ -43,6 +48,10 @@ class ServerSettings:
     anonymous_rate: float = 50.0
     """The same for those who show no valid key, by the address they come from."""
     anonymous_burst: int = 500
+    max_connections: int = 4_000
+    """Connections at once; with fewer files allowed to the process, as many as those leave room for."""
+    max_streams: int = 100
+    """Streams that a key may hold open."""
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may call from a browser; `*` is any."""
     trusted_proxies: tuple[str, ...] = ()
@@ -62,7 +71,7 @@ class ServerSettings:
             raise SettingsError(f"host is {self.host!r}; expected a name or an address, for example 127.0.0.1")
         _check_whole("port", self.port, 0, 65_535)
         _check_whole("max_body", self.max_body, 1_000, 1_000_000_000)
-        for name in ("burst", "anonymous_burst"):
+        for name in ("burst", "anonymous_burst", "max_connections", "max_streams"):
             _check_whole(name, getattr(self, name), 1, 1_000_000_000)
         for name in ("rate", "anonymous_rate", "stale_after", "shutdown_seconds", "heartbeat_seconds"):
             _check_positive(name, getattr(self, name))
@@ -102,6 +111,19 @@ class ServerSettings:
         )
 
 
+class _ShortSecret(Secret):
+    """A key that is not masked: a letter or a word that is masked everywhere makes a log unreadable."""
+
+    __slots__ = ()
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+
+def _secret(key: str) -> Secret:
+    return Secret(key) if len(key) >= _SHORTEST_MASKED else _ShortSecret(key)
+
+
 Read = Callable[[str, str], Any]
 """From the name of a variable and its text to the value."""
 
@@ -125,6 +147,8 @@ _READ: Mapping[str, Read] = {
     "max_body": _number(int),
     "burst": _number(int),
     "anonymous_burst": _number(int),
+    "max_connections": _number(int),
+    "max_streams": _number(int),
     "rate": _number(float),
     "anonymous_rate": _number(float),
     "stale_after": _number(float),
@@ -133,7 +157,7 @@ _READ: Mapping[str, Read] = {
     "heartbeat_seconds": _number(float),
     "cors_origins": _listed,
     "trusted_proxies": _listed,
-    "keys": lambda name, text: tuple(Secret(key) for key in _listed(name, text)),
+    "keys": lambda name, text: tuple(map(_secret, _listed(name, text))),
     "log_level": lambda _, text: text.lower(),
 }
 
@@ -160,6 +184,10 @@ def _check_origin(origin: str) -> None:
 
 def _check_key(number: int, key: Secret) -> None:
     text = key.reveal()
+    if not 0 < len(text) <= LONGEST_KEY:
+        raise SettingsError(
+            f"static key {number} of REASONBLOCKS_KEYS has {len(text)} characters; expected 1 to {LONGEST_KEY}"
+        )
     if not text.isascii() or not text.isprintable() or " " in text or _NOT_IN_A_KEY & set(text):
         raise SettingsError(
             f"static key {number} of REASONBLOCKS_KEYS holds a character that cannot be in a key "

@@ -1,5 +1,6 @@
 """The offline default, with its real weights."""
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -114,3 +115,12 @@ def test_without_the_packages_the_error_has_the_command(package: str, monkeypatc
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(SettingsError, match=rf"{package}.*pip install 'reasonblocks\[engine\]'"):
         MiniLM().embed(["text"])
+
+
+def test_nothing_is_reported_to_anybody(tmp_path: Path) -> None:
+    """Embedding leaves no trace in a user's home: what is loaded keeps no diary of its own."""
+    code = "from reasonblocks.engine.embedding.minilm import MiniLM; MiniLM().embed(['I read the file again.'])"
+    environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    environment |= {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True, timeout=120)
+    assert list(tmp_path.rglob("*")) == []

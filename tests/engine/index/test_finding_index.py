@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from sqlalchemy import delete, insert
@@ -43,6 +44,33 @@ async def test_c51_other_organisations_and_codebases_are_not_searched(tmp_path: 
 
         for number, place in enumerate(places):
             assert await parts.findings.search(*place, "tractor violin", 50) == [(f"f{number}", 1.0)]
+
+
+async def test_c51_what_the_caller_may_not_see_takes_no_place(tmp_path: Path) -> None:
+    """However many nearer ones are not for the caller, those that are come back; but none below the least."""
+    async with opened(tmp_path) as parts:
+        for number in range(60):
+            await store(parts, f"theirs{number}", "tractor violin glacier pepper")
+        await store(parts, "mine", "tractor violin marble pepper")
+        await store(parts, "mine-too", "tractor violin marble falcon")
+        await store(parts, "mine-far", "marble falcon")
+        await parts.settle()
+        asked: list[int] = []
+
+        async def admit(finding_ids: Sequence[str]) -> Collection[str]:
+            asked.append(len(finding_ids))
+            return [one for one in finding_ids if one.startswith("mine")]
+
+        async def found(top_k: int, least: float) -> list[str]:
+            hits = await parts.findings.search(
+                "red", "code", "tractor violin glacier pepper", top_k, least=least, admit=admit
+            )
+            return [name for name, _ in hits]
+
+        assert await found(1, 0.5) == ["mine"]
+        assert asked == [9, 36, 62]
+        assert await found(5, 0.5) == ["mine", "mine-too"]
+        assert await found(5, 0.0) == ["mine", "mine-too", "mine-far"]
 
 
 async def test_c51_a_deleted_finding_is_not_found(tmp_path: Path) -> None:

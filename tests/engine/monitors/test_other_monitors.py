@@ -29,7 +29,7 @@ def look(thought: str, number: int = 0) -> ObservedStep:
 
 FIRST = look("The cache is shared between all worker threads.")
 SUMMARY = (
-    "To sum up what we know: the cache is shared, the lock is taken late, the index is rebuilt on every write and the "
+    "what we know: the cache is shared, the lock is taken late, the index is rebuilt on every write and the "
     "tests cover only the reading side of the store."
 )
 ABOUT_CACHES = [
@@ -50,7 +50,9 @@ OFF_TOPIC = [
 PLANTED: dict[str, list[ObservedStep]] = {
     "claim_contradiction": [FIRST, look("The cache is not shared between all worker threads.")],
     "verification_skip": [step("Add the lock.", *EDIT), step("The issue is fixed and the task is complete.")],
-    "cyclic_compression": [look(SUMMARY, n) for n in range(5)],
+    "cyclic_compression": [
+        step(f"{start} {SUMMARY}") for start in ("To sum up", "In summary", "So far", "Overall, to recap,", "In short")
+    ],
     "late_sprawl": [*ABOUT_CACHES, *(look(thought, n) for n, thought in enumerate(TANGENTS, 20))],
     "silent_topic_drift": [*ABOUT_CACHES, *(look(thought, n) for n, thought in enumerate(OFF_TOPIC, 20))],
 }
@@ -77,6 +79,7 @@ HEALTHY: dict[str, tuple[str, list[ObservedStep]]] = {
     ),
     "an answer that needed no change": ("verification_skip", [FIRST, step("Final answer: the cache is shared.")]),
     "steady work": ("cyclic_compression", ABOUT_CACHES),
+    "summing up while reading on": ("cyclic_compression", [look(f"To sum up {SUMMARY}", n) for n in range(6)]),
     "going on with what a result brought up": (
         "late_sprawl",
         [

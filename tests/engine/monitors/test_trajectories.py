@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from reasonblocks.engine.errors import Conflict
 from reasonblocks.engine.monitors.features import ObservedStep
 from reasonblocks.engine.monitors.suite import MonitorSuite
-from reasonblocks.engine.monitors.trajectories import STEPS_AT_ONCE, Observed, Trajectories
+from reasonblocks.engine.monitors.trajectories import Observed, Trajectories
 
 some_step = st.builds(
     ObservedStep,
@@ -168,7 +169,12 @@ async def test_steps_without_an_evaluation_are_observed_in_order(suite: MonitorS
     assert held.observe_step("acme", "run", 3, numbered(1)[0]) is None
     assert held.observe_step("acme", "run", 9, steps[0]) is None
     assert held.observe_step("acme", "late", 1, steps[0]) is None
-    assert await held.rebuild("acme", "late", steps) == found
+
+    async def portions() -> AsyncIterator[list[ObservedStep]]:
+        yield steps[:3]
+        yield steps[3:]
+
+    assert [each async for each in held.rebuild("acme", "late", portions())] == [found[:3], found[3:]]
     assert held.observe_step("acme", "late", 4, steps[0]) == held.observe_step("acme", "run", 4, steps[0])
 
 
@@ -191,7 +197,24 @@ async def test_a_long_trace_lets_others_have_their_turn(suite: MonitorSuite) -> 
             await asyncio.sleep(0)
 
     other = asyncio.create_task(others())
-    await Trajectories(suite).whole_trace("acme", numbered(4 * STEPS_AT_ONCE))
+    await Trajectories(suite).whole_trace("acme", numbered(1_000))
+    other.cancel()
+    assert turns >= 3
+
+
+async def test_a_few_heavy_steps_let_others_have_their_turn(suite: MonitorSuite) -> None:
+    """It is the work that counts and not the number of steps: a few long texts do not hold the event loop either."""
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    steps = [ObservedStep("word " * 12_800, "bash", "ls " * 20_000, f"{place} " * 30_000) for place in range(40)]
+    other = asyncio.create_task(others())
+    await Trajectories(suite).continue_run("acme", "run", 0, steps)
     other.cancel()
     assert turns >= 3
 
@@ -199,7 +222,7 @@ async def test_a_long_trace_lets_others_have_their_turn(suite: MonitorSuite) -> 
 async def test_a_cancelled_evaluation_leaves_a_true_prefix(suite: MonitorSuite) -> None:
     """What was observed before the cancellation is held, and can be continued from there."""
     held = Trajectories(suite)
-    steps = numbered(4 * STEPS_AT_ONCE)
+    steps = numbered(1_000)
     task = asyncio.create_task(held.continue_run("acme", "run", 0, steps))
     await asyncio.sleep(0)
     await asyncio.sleep(0)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import insert, select, update
 
+from reasonblocks.engine.patterns import catalogue as catalogue_module
 from reasonblocks.engine.patterns.catalogue import Catalogue, PatternSource, _recipe
 from reasonblocks.engine.patterns.fields import MAX_FIELDS
 from reasonblocks.engine.principal import LOCAL, Principal
@@ -47,8 +48,7 @@ async def test_it_follows_every_change(parts: Parts) -> None:
     rule = await parts.patterns.create(ADMIN, PatternCreate("e3", {"instruction": "look"}))
     await parts.settle()
     assert set(parts.catalogue.view.patterns) == {kept.pattern_id, retired.pattern_id, own.pattern_id, rule.pattern_id}
-    assert parts.catalogue.has_e1("default")
-    assert not parts.catalogue.has_e1("other")
+    assert parts.catalogue.view.e1_orgs == {"default": 1}
 
     await parts.patterns.change(ADMIN, "e2", candidate.pattern_id, PatternChange(status="live"))
     await parts.patterns.change(ADMIN, "e2", retired.pattern_id, PatternChange(status="retired"))
@@ -60,7 +60,7 @@ async def test_it_follows_every_change(parts: Parts) -> None:
     assert set(view.patterns) == await by_the_table(parts.database)
     assert view.patterns[kept.pattern_id].fields == {"diagnosis": "changed"}
     assert parts.catalogue.get(retired.pattern_id) is None
-    assert not parts.catalogue.has_e1("default")
+    assert view.e1_orgs == {}
     assert [pattern.pattern_id for pattern in parts.catalogue.e3()] == [rule.pattern_id]
     assert view.e2_failure_types == {"loop": 1, None: 1}
 
@@ -98,6 +98,26 @@ async def test_a_view_that_somebody_holds_does_not_change(parts: Parts) -> None:
     assert held.patterns == before
     assert len(held.e3) == 1
     assert len(parts.catalogue.e3()) == 2
+
+
+async def test_a_deleted_pattern_is_gone_before_the_new_screen_is_made(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To make the screen takes long where there are many patterns; until then the last one serves."""
+    made = await parts.patterns.create(ADMIN, PatternCreate("e2", {"diagnosis": "parsers disagree about commas"}))
+    await parts.settle()
+    screen = parts.catalogue.view.screen
+    seen: list[tuple[bool, bool]] = []
+
+    def slow(live: object) -> None:
+        seen.append((made.pattern_id in parts.catalogue.view.patterns, parts.catalogue.view.screen is screen))
+
+    monkeypatch.setattr(catalogue_module, "_screen", slow)
+    await parts.patterns.delete(ADMIN, "e2", made.pattern_id)
+    await parts.settle()
+
+    assert seen == [(False, True)]
+    assert parts.catalogue.view.screen is not screen
 
 
 async def test_the_screen_follows_the_e2_patterns(parts: Parts) -> None:

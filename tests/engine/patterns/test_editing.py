@@ -16,6 +16,7 @@ from sqlalchemy import select
 from reasonblocks.engine.answers import Pattern
 from reasonblocks.engine.errors import Forbidden, Invalid, NotFound
 from reasonblocks.engine.index.follower import Follower
+from reasonblocks.engine.patterns import editing
 from reasonblocks.engine.patterns.editing import STRUCTURAL, Patterns
 from reasonblocks.engine.patterns.fields import pattern_digest
 from reasonblocks.engine.patterns.library import Library, LibraryPattern
@@ -229,6 +230,14 @@ async def test_structural_keys_are_refused(patterns: Patterns, key: str) -> None
     assert [pattern.fields for pattern in await patterns.list(RED)] == [OWN.fields]
 
 
+async def test_structural_keys_that_say_what_is_so_are_ignored(patterns: Patterns) -> None:
+    """A client that sends a pattern back as it was shown changes nothing, and the keys are no fields afterwards."""
+    made = await patterns.create(RED, OWN)
+    echoed = {**made.fields, "pattern_id": made.pattern_id, "tier": made.tier, "customer_id": made.org_id}
+
+    assert await patterns.change(RED, "e1", made.pattern_id, PatternChange(echoed)) == made
+
+
 async def test_a_change_has_to_leave_a_pattern_that_can_be_used(patterns: Patterns) -> None:
     """What could not be created cannot be made of it either."""
     name = (await patterns.create(RED, OWN)).pattern_id
@@ -295,9 +304,9 @@ def entry(name: str, text: str) -> LibraryPattern:
     return LibraryPattern(name, "e2", fields, **qualities, digest=pattern_digest("e2", fields, **qualities))
 
 
-def library(**texts: str) -> Library:
+def library(version: int = 1, **texts: str) -> Library:
     """A library with these patterns."""
-    return Library("version", tuple(entry(name, text) for name, text in texts.items()))
+    return Library(version, repr(texts), tuple(entry(name, text) for name, text in texts.items()))
 
 
 async def texts(patterns: Patterns) -> dict[str, tuple[str, str, int]]:
@@ -351,6 +360,55 @@ async def test_an_edit_that_was_taken_back_is_no_edit(patterns: Patterns) -> Non
     await patterns.import_library(library(a="new"))
 
     assert await texts(patterns) == {"a": ("new", "live", 4)}
+
+
+async def test_an_older_library_takes_nothing_back(patterns: Patterns) -> None:
+    """An older reasonblocks on the same data leaves what a newer one brought, and the newer finds nothing to do."""
+    new = library(2, a="new", b="new")
+    await patterns.import_library(library(1, a="old", c="old"))
+    await patterns.import_library(new)
+    after = await texts(patterns)
+    assert after == {"a": ("new", "live", 2), "b": ("new", "live", 1), "c": ("old", "retired", 2)}
+
+    assert not (await patterns.import_library(library(1, a="old", c="old"))).changes_anything
+
+    assert await texts(patterns) == after
+    assert not (await patterns.import_library(new)).changes_anything
+
+
+async def test_a_newer_library_that_says_the_same_is_remembered(patterns: Patterns) -> None:
+    """Its version counts, though there was nothing to write."""
+    await patterns.import_library(library(1, a="one"))
+    await patterns.import_library(library(3, a="one"))
+
+    await patterns.import_library(library(2, a="two"))
+
+    assert await texts(patterns) == {"a": ("one", "live", 1)}
+
+
+async def test_what_ships_again_is_back_unless_somebody_retired_it(patterns: Patterns) -> None:
+    """The library revives what the library retired; a person's word stays."""
+    await patterns.import_library(library(1, dropped="old", retired="old"))
+    await patterns.change(ADMIN, "e2", "retired", PatternChange(status="retired"))
+    await patterns.import_library(library(2, other="new"))
+
+    await patterns.import_library(library(3, dropped="old", retired="old", other="new"))
+
+    expected = {"dropped": ("old", "live", 3), "retired": ("old", "retired", 2), "other": ("new", "live", 1)}
+    assert await texts(patterns) == expected
+
+
+async def test_an_organisation_has_only_so_many_patterns(patterns: Patterns, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One more is refused with the number; other organisations and shared patterns are not concerned."""
+    monkeypatch.setattr(editing, "MOST_PER_ORG", 2)
+    first = await patterns.create(RED, OWN)
+    await patterns.create(RED, OWN)
+    with pytest.raises(Invalid, match="'red' has 2 e1 patterns already"):
+        await patterns.create(RED, OWN)
+    await patterns.create(BLUE, OWN)
+    await patterns.create(ADMIN, SHARED)
+    await patterns.delete(RED, "e1", first.pattern_id)
+    await patterns.create(RED, OWN)
 
 
 async def test_two_processes_that_start_at_once_import_it_once(tmp_path: Path) -> None:

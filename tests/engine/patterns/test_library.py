@@ -18,6 +18,8 @@ from jsonschema import Draft202012Validator
 from reasonblocks.engine.errors import Invalid, StoreError
 from reasonblocks.engine.patterns.fields import embedding_text, pattern_digest
 from reasonblocks.engine.patterns.library import (
+    DIGEST,
+    VERSION,
     ImportPlan,
     Library,
     LibraryPattern,
@@ -37,8 +39,9 @@ E3 = [pattern for pattern in SHIPPED if pattern.tier == "e3"]
 
 def texts(pattern: LibraryPattern) -> Iterator[str]:
     """All words of a pattern."""
-    for value in pattern.fields.values():
-        yield from value.values() if isinstance(value, dict) else [value]
+    for name, value in pattern.fields.items():
+        if name != "needs_failure_type":
+            yield from value.values() if isinstance(value, dict) else [value]
 
 
 def words(text: str) -> int:
@@ -90,7 +93,9 @@ def test_c28_the_texts_are_short() -> None:
         assert len(pattern.fields["meta_reasoning_prompt"]) <= 140
     for pattern in E2:
         expected = ["title", "diagnosis", "intervention", "anti_pattern", "trigger_state"]
-        assert list(pattern.fields) == expected
+        assert [name for name in pattern.fields if name != "needs_failure_type"] == expected
+        needs = pattern.failure_type in ("loop", "churn", "unverified")
+        assert pattern.fields.get("needs_failure_type", False) is needs
         assert words(pattern.fields["title"]) <= 10
         assert max(words(pattern.fields[key]) for key in expected[1:4]) <= 45
         assert 25 <= words(embedding_text("e2", pattern.fields)) <= 60
@@ -175,13 +180,21 @@ def test_a_library_is_read_from_its_files(tmp_path: Path) -> None:
     assert second == LibraryPattern("e3-look", "e3", RULE["fields"], None, None, "", "live", expected)  # type: ignore[arg-type]
 
 
-def test_the_version_is_that_of_the_content(tmp_path: Path) -> None:
+def test_the_digest_is_that_of_the_content(tmp_path: Path) -> None:
     """The same patterns in another layout and order are the same library; one other word is another one."""
     one = load_library(folder_with(tmp_path / "one", RULE, MODE))
     same = load_library(folder_with(tmp_path / "same", MODE, RULE, indent=4))
     other = load_library(folder_with(tmp_path / "other", RULE, {**MODE, "fields": {"diagnosis": "Once more."}}))
-    assert one.version == same.version != other.version
-    assert load_library().version == load_library().version
+    assert one.digest == same.digest != other.digest
+    assert load_library().digest == load_library().digest
+
+
+def test_the_version_is_raised_with_the_files() -> None:
+    """Whoever changes a shipped pattern raises `VERSION` of the library and writes the new digest beside it.
+
+    Otherwise an older reasonblocks on the same data directory would take the change back.
+    """
+    assert (load_library().version, load_library().digest) == (VERSION, DIGEST)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +254,7 @@ def row_digest(instruction: str, status: str) -> str:
 
 def library_of(contents: dict[str, str]) -> Library:
     patterns = tuple(shipped_pattern(name, text) for name, text in contents.items())
-    return Library(repr(sorted(contents.items())), patterns)
+    return Library(1, repr(sorted(contents.items())), patterns)
 
 
 @dataclass(frozen=True)
@@ -257,7 +270,7 @@ class Row:
 
     @property
     def is_a_users(self) -> bool:
-        return self.deleted or self.written != (self.instruction, self.status) or self.status == "retired"
+        return self.deleted or self.written != (self.instruction, self.status)
 
     @property
     def state(self) -> StoredLibraryState:
@@ -283,8 +296,13 @@ def applied(plan: ImportPlan, rows: Rows) -> Rows:
         )
         for pattern in (*plan.insert, *plan.upgrade)
     }
-    retired = {name: replace(rows[name], status="retired") for name in plan.retire}
-    return {**rows, **written, **retired}
+    return {**rows, **written, **{name: withdrawn(rows[name]) for name in plan.retire}}
+
+
+def withdrawn(row: Row) -> Row:
+    """A pattern that the library retired."""
+    digest = row_digest(row.instruction, "retired")
+    return replace(row, status="retired", library_digest=digest, written=(row.instruction, "retired"))
 
 
 def after_user(rows: Rows, action: tuple[str, str, str]) -> Rows:
@@ -324,7 +342,7 @@ def test_an_import_never_touches_what_a_user_made(history: list[Any]) -> None:
             elif name in contents:
                 assert (rows[name].instruction, rows[name].status) == (contents[name], "live")
             else:
-                assert rows[name] == replace(row, status="retired")
+                assert rows[name] == withdrawn(row)
         assert contents.keys() | before.keys() == rows.keys()
         assert not plan_for(contents, rows).changes_anything
 
@@ -337,16 +355,17 @@ def test_each_part_of_a_plan() -> None:
         "edited": StoredLibraryState(old["edited"], row_digest("mine", "live"), "live", False),
         "deleted": StoredLibraryState(old["deleted"], old["deleted"], "live", True),
         "retired": StoredLibraryState(old["retired"], row_digest("old", "retired"), "retired", False),
+        "back": StoredLibraryState(row_digest("old", "retired"), row_digest("old", "retired"), "retired", False),
         "withdrawn": StoredLibraryState(row_digest("old", "retired"), row_digest("old", "retired"), "retired", False),
         "gone": StoredLibraryState(old["gone"], old["gone"], "live", False),
         "own": StoredLibraryState(None, row_digest("own", "live"), "live", False),
         "taken": StoredLibraryState(None, row_digest("own", "live"), "live", False),
         "same": StoredLibraryState(old["same"], old["same"], "live", False),
     }
-    shipped = dict.fromkeys(("new", "upgraded", "edited", "deleted", "retired", "taken"), "new")
+    shipped = dict.fromkeys(("new", "upgraded", "edited", "deleted", "retired", "back", "taken"), "new")
     plan = plan_import(library_of({**shipped, "same": "old"}), stored)
     assert [pattern.pattern_id for pattern in plan.insert] == ["new"]
-    assert [pattern.pattern_id for pattern in plan.upgrade] == ["upgraded"]
+    assert [pattern.pattern_id for pattern in plan.upgrade] == ["upgraded", "back"]
     assert plan.retire == ("gone",)
     assert sorted(plan.leave) == ["deleted", "edited", "retired", "taken", "withdrawn"]
 

@@ -267,9 +267,12 @@ async def test_body_that_is_none_is_refused(house: House, body: bytes) -> None:
 
 
 async def test_body_without_a_bottom_is_refused(house: House) -> None:
-    """Valid JSON that nobody can decode is the caller's error as well."""
-    with pytest.raises(Invalid, match="nested too deeply"):
-        await house.runs.events_in(LOCAL, b'{"events":[' + b"[" * 10_000 + b"]" * 10_000 + b"]}")
+    """Valid JSON that nobody can decode is the caller's error as well, unless it is only in an event."""
+    deep = b"[" * 10_000 + b"]" * 10_000
+    with pytest.raises(RecursionError):
+        await house.runs.events_in(LOCAL, b'{"events":[],"more":' + deep + b"}")
+    receipt = await house.runs.events_in(LOCAL, b'{"events":[' + deep + b"]}")
+    assert (receipt.accepted, [one.index for one in receipt.rejected]) == (0, [0])
 
 
 async def test_batch_is_bounded(house: House) -> None:
@@ -290,15 +293,54 @@ async def test_metadata_of_a_step_is_kept_as_it_came(house: House) -> None:
     assert [shown.metadata for shown in (await house.show()).steps] == [odd, {}, {}]
 
 
-async def test_number_beyond_all_floats_does_not_spoil_a_run(house: House) -> None:
-    """It is stored unread, and the run can still be shown and sent on."""
-    await house.runs.events(
-        LOCAL,
-        [msgspec.json.encode(start()), b'{"type":"step","run_id":"r","step_index":0,"metadata":{"a":1e999}}'],
-    )
+@pytest.mark.parametrize("key", ["a", "interrupted"])
+async def test_number_of_any_length_spoils_no_other_event(house: House, key: str) -> None:
+    """Whatever becomes of the events it is in, their neighbours are stored and the run can be shown."""
+    metadata = f'{{"{key}": {"9" * 5_000}}}'.encode()
+    told = [
+        b'{"type": "run_start", "run_id": "r"}',
+        b'{"type": "step", "run_id": "r", "step_index": 0, "metadata": %s}' % metadata,
+        b'{"type": "run_start", "run_id": "other", "metadata": %s}' % metadata,
+        b'{"type": "step", "run_id": "r", "step_index": 1}',
+    ]
+    for receipt in (
+        await house.runs.events(LOCAL, told),
+        await house.runs.events_in(LOCAL, b'{"events": [%s]}' % b", ".join(told)),
+    ):
+        assert {one.index for one in receipt.rejected} <= {1, 2}
+    run = await house.show()
+    assert run.steps[-1].step_index == 1
+    assert msgspec.json.encode(run)
+
+
+async def test_number_of_any_length_that_is_stored_can_be_shown(house: House) -> None:
+    """Where it got into the tables it is read as a number beyond all floats."""
+    await house.events(start(), step(0))
+    await house.store.execute("UPDATE steps SET metadata = :text", text=f'{{"a": {"9" * 5_000}}}')
     run = await house.show()
     assert run.steps[0].metadata == {"a": float("inf")}
     assert msgspec.json.encode(run)
+
+
+async def test_one_step_that_came_before_sends_no_other_run_behind(house: House) -> None:
+    """Of a batch only the runs with repeated steps are looked up in the tables again."""
+    await house.events(start("a"), start("b"), step(0, "a"), step(0, "b"))
+    house.runs.scorer._waiting.clear()
+    await house.events(step(0, "a"), step(1, "a"), step(1, "b"), step(2, "b"))
+    assert [run.run_id for run in house.runs.scorer._waiting] == ["b"]
+    assert [run.run_id for run in house.runs.scorer._behind] == ["a"]
+    assert [(await house.show(run)).step_count for run in ("a", "b")] == [2, 3]
+
+
+async def test_number_beyond_all_floats_does_not_spoil_a_run(house: House) -> None:
+    """It is refused in the words of the single route: nothing turns into null unseen."""
+    receipt = await house.runs.events(
+        LOCAL,
+        [msgspec.json.encode(start()), b'{"type":"step","run_id":"r","step_index":0,"metadata":{"a":1e999}}'],
+    )
+    assert receipt.accepted == 1
+    assert "Number out of range - at `$.metadata[...]`" in receipt.rejected[0].detail
+    assert (await house.show()).steps == []
 
 
 async def test_batch_sent_again_changes_nothing(house: House) -> None:

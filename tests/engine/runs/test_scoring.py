@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from engine.runs.house import ACME, House, finish, house_at, start, step
+from engine.runs.house import ACME, WEB, House, finish, house_at, start, step
+from reasonblocks.engine.monitors import trajectories as trajectories_module
 from reasonblocks.engine.monitors.trajectories import Trajectories
-from reasonblocks.engine.principal import LOCAL
+from reasonblocks.engine.principal import LOCAL, Principal
 from reasonblocks.engine.requests import EvaluateRequest, TraceStep
 from reasonblocks.engine.runs import scorer as scorer_module
+from reasonblocks.engine.runs import scoring as scoring_module
 from reasonblocks.runtime.contain import incidents
 
 LOOP = {
@@ -166,6 +168,90 @@ async def test_run_with_missing_steps_is_scored_as_what_is_there(busy: House, tm
     assert max(named) == 20
 
 
+async def test_step_that_comes_late_is_read_where_it_belongs(house: House, tmp_path: Path) -> None:
+    """After it the run goes on from all that is stored, not from the late step."""
+    await house.start()
+    for index in (0, 5, 7, 3):
+        await house.step(index, **LOOP)
+        free_to_read_again(house)
+    last = await house.step(8, **LOOP)
+    assert last == (await scores_one_by_one(tmp_path / "other", [LOOP] * 5))[-1]
+
+
+def free_to_read_again(house: House) -> None:
+    """As if some time had passed."""
+    house.runs.scorer._reader._due.clear()
+
+
+async def test_long_run_is_read_again_in_pages(house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a run of any length only a few steps are in memory at once, and the scores are the same."""
+    sizes: list[int] = []
+    advance = trajectories_module._advance
+
+    async def recorded(trajectory: Any, portion: Any, *rest: Any) -> Any:
+        sizes.append(len(portion))
+        return await advance(trajectory, portion, *rest)
+
+    steps = [*map(words, range(3)), *[LOOP] * 6, words(9), LOOP]
+    expected = await scores_one_by_one(tmp_path / "other", steps)
+    monkeypatch.setattr(scoring_module, "PAGE", 4)
+    monkeypatch.setattr(trajectories_module, "_advance", recorded)
+    await house.events(start(), *(step(index, **one) for index, one in enumerate(steps[:-1])))
+    assert await house.step(10, **steps[10]) == expected[10]
+    assert sizes == [4, 4, 3]
+    assert [one.scores for one in (await house.show()).steps] == [one.scores for one in expected]
+
+
+async def test_run_is_not_read_again_for_every_step_out_of_order(busy: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that come soon after the last time wait for the next, and steps in order do not wait with them."""
+    begun: list[str] = []
+    rebuild = Trajectories.rebuild
+
+    def counted(self: Trajectories, org_id: str, run_id: str, portions: Any) -> Any:
+        begun.append(run_id)
+        return rebuild(self, org_id, run_id, portions)
+
+    monkeypatch.setattr(Trajectories, "rebuild", counted)
+    monkeypatch.setattr(scoring_module, "PAUSE_PER_STEP", 1_000.0)
+    await busy.start()
+    assert (await busy.step(20, **LOOP)).scores
+    for index in range(10):
+        assert (await busy.step(index, **LOOP)).scores == {}
+        await busy.events(step(index + 10, **LOOP))
+    assert (await busy.step(21, **LOOP)).scores
+    assert begun == ["r"]
+    assert (await busy.show()).step_count == 22
+
+    await busy.runs.aclose()  # nothing is put off any more
+
+    assert begun == ["r", "r"]
+    assert all(one.scores for one in (await busy.show()).steps)
+
+
+async def test_run_that_was_put_off_is_taken_up_by_itself(busy: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When its time has come, nobody has to ask."""
+    monkeypatch.setattr(scoring_module, "PAUSE_PER_STEP", 0.1)
+    await busy.start()
+    await busy.step(3, **LOOP)
+    assert (await busy.step(1, **LOOP)).scores == {}
+    await busy.runs.scorer.drained()
+    assert all(one.scores for one in (await busy.show()).steps)
+
+
+@pytest.mark.parametrize("principal", [ACME, WEB], ids=["org", "project"])
+async def test_evaluation_with_any_key_is_used_again(
+    busy: House, monkeypatch: pytest.MonkeyPatch, principal: Principal
+) -> None:
+    """Whether the key is one of the org or of the project, its evaluation counts for the run and goes with it."""
+    monkeypatch.setattr(Trajectories, "observe_step", lambda *_: pytest.fail("this step was read already"))
+    await busy.events(start(project_id="web"), principal=principal)
+    answer = await busy.evaluator.evaluate(principal, evaluation([LOOP] * 4, run_id="r", offset=0))
+    await busy.events(*(step(index, **LOOP) for index in range(4)), finish("success"), principal=principal)
+    await busy.runs.scorer.drained()
+    assert (await busy.show(principal=principal)).steps[3].scores == answer.scores
+    assert len(busy.evaluator.trajectories) == 0
+
+
 async def test_evaluation_of_the_same_steps_is_used_again(busy: House, monkeypatch: pytest.MonkeyPatch) -> None:
     """Our own client asks the monitors first and reports the step then: nothing is computed twice."""
 
@@ -227,11 +313,12 @@ async def test_steps_that_were_not_scored_before_the_end_are_after_the_next_star
     async with house_at(tmp_path) as house:
         await house.events(start(), *(step(index, **LOOP) for index in range(3)))
         for index in (3, 4):
-            await house.step(index, **LOOP)
-        assert await house.store.query("SELECT step_index FROM evaluations") == [(3,), (4,)]
+            await house.step(index, **LOOP)  # the first of them has all before it scored
+        await house.events(*(step(index, **LOOP) for index in (5, 6)))
+        assert await house.store.query("SELECT count(*) FROM evaluations") == [(5,)]
     async with house_at(tmp_path, scoring=True) as house:
         await house.runs.scorer.drained()
-        expected = await scores_one_by_one(tmp_path / "other", [LOOP] * 5)
+        expected = await scores_one_by_one(tmp_path / "other", [LOOP] * 7)
         assert [one.scores for one in (await house.show()).steps] == [one.scores for one in expected]
 
 

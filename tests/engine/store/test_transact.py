@@ -89,6 +89,22 @@ async def test_close_leaves_no_thread(tmp_path: Path, no_threads_left: None) -> 
         assert any(thread.name.startswith("reasonblocks-store") for thread in threading.enumerate())
 
 
+async def test_closed_store_refuses(tmp_path: Path, no_threads_left: None) -> None:
+    """Also whoever waited for a turn meanwhile; no thread comes back, and the turn goes on to others."""
+    async with opened(tmp_path) as store:
+        await store.database.writer.acquire()
+        waiting = asyncio.create_task(store.transactions.run(lambda connection: add(connection, "late")))
+        await asyncio.sleep(0)
+        await store.transactions.aclose()
+        store.database.writer.release()
+        with pytest.raises(StoreError, match="the database is closed"):
+            await waiting
+        with pytest.raises(StoreError, match="the database is closed"):
+            await store.transactions.run(lambda connection: add(connection, "later"))
+        assert not store.database.writer.locked()
+        assert await orgs(store) == []
+
+
 def test_json_that_is_nested_too_deeply_is_refused() -> None:
     """What could not be read again is not stored; the error names the field."""
     nested: dict[str, object] = {}
@@ -105,3 +121,11 @@ def test_json_beyond_all_numbers_can_be_read() -> None:
     """Numbers that fit no float or no 64 bits do not make a row unreadable."""
     assert load('{"a": 1e999}') == {"a": float("inf")}
     assert load(dump({"a": 2**80})) == {"a": 2**80}
+    assert load(f"[{'9' * 5_000}, -{'9' * 5_000}]") == [float("inf"), float("-inf")]
+
+
+def test_number_that_cannot_be_written_is_refused() -> None:
+    """Python itself makes no text of an integer of so many digits."""
+    with pytest.raises(Invalid, match="metadata cannot be kept as JSON: Exceeds the limit") as refusal:
+        dump_given({"a": 10**5_000}, "metadata")
+    assert refusal.value.location == ("metadata",)

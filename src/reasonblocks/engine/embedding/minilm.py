@@ -5,6 +5,7 @@ imported, and what the files hold is checked before they are loaded.
 """
 
 import hashlib
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from importlib import metadata
@@ -102,6 +103,8 @@ def _pooled(network: Any, tokens: Sequence[Sequence[int]]) -> Vectors:
 
 
 def _tokenizer_and_network() -> tuple[Any, Any]:
+    # Before it is loaded: as it is distributed, onnxruntime reports its use to its maker unless told not to.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         import onnxruntime
         from tokenizers import Tokenizer

@@ -235,9 +235,14 @@ class EmbeddingWorker:
     def _embed(self, texts: Sequence[str]) -> Vectors:
         try:
             vectors = np.asarray(self.embedder.embed(texts), np.float32)
-        except Exception as error:
+        except BaseException as error:  # a panic of Rust is no `Exception`, and would end this thread
             self._trouble = f"the embedder {self.embedder.name!r} fails: {describe(error)}"
-            raise
+            if isinstance(error, Exception):
+                raise
+            raise EmbedderProblem(self._trouble) from error
+        if vectors.shape[:1] != (len(texts),):
+            self._trouble = f"the embedder {self.embedder.name!r} gave {len(vectors)} vectors for {len(texts)} texts"
+            raise EmbedderProblem(self._trouble)
         self._trouble = ""
         vectors.flags.writeable = False  # the same array is handed to many
         return vectors

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Select, select
@@ -19,6 +19,10 @@ from .sources import Item
 KIND = "finding"
 CATCH_UP_SECONDS = 0.5
 """How long a search waits for what is still being embedded."""
+_ROOM = 8
+"""Hits that are asked for beyond those wanted, since some may be gone or not for the caller."""
+Admit = Callable[[Sequence[str]], Awaitable[Collection[str]]]
+"""Which of some findings the caller may see."""
 _COLUMNS = (findings.c.finding_id, findings.c.org_id, findings.c.codebase_id, findings.c.content)
 
 
@@ -52,14 +56,35 @@ class FindingIndex:
         self._embedding = embedding
         self._calibration = calibration_for(embedding.embedder.name)
 
-    async def search(self, org_id: str, codebase_id: str, query: str, top_k: int) -> list[tuple[str, float]]:
-        """The ids of the findings nearest to a query, each with its similarity, the most similar first."""
+    async def search(
+        self,
+        org_id: str,
+        codebase_id: str,
+        query: str,
+        top_k: int,
+        *,
+        least: float = 0.0,
+        admit: Admit | None = None,
+    ) -> list[tuple[str, float]]:
+        """The ids of the findings nearest to a query, each with its similarity, the most similar first.
+
+        Those below `least` do not count, nor those that are not admitted; of the others there are `top_k` if so many
+        exist.
+        """
         if not query.strip():
             return []
         await self._catch_up()
         vector = await self._embedding.embed(query)
-        hits = await self._index.search(vector, finding_scope(org_id, codebase_id), limit=top_k)
-        return [(hit.item_id, round(self._calibration.similarity(hit.cosine), 4)) for hit in hits]
+        limit = top_k + _ROOM
+        while True:
+            hits = await self._index.search(vector, finding_scope(org_id, codebase_id), limit=limit)
+            found = [(hit.item_id, round(self._calibration.similarity(hit.cosine), 4)) for hit in hits]
+            near = [(name, similarity) for name, similarity in found if similarity >= least]
+            admitted = await admit([name for name, _ in near]) if admit else [name for name, _ in near]
+            passed = [(name, similarity) for name, similarity in near if name in admitted]
+            if len(passed) >= top_k or len(near) < limit:
+                return passed[:top_k]
+            limit *= 4  # those that the caller may not see took the room of others
 
     async def _catch_up(self) -> None:
         """Have in the index what was written just now: who stores a finding and asks at once expects it."""

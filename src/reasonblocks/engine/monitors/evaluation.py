@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from ...format_routing import render_pattern
 from ...runtime.contain import incidents
 from ..answers import Evaluation, Retrieval
-from ..errors import Invalid
+from ..errors import Invalid, Missing
 from ..principal import Principal
 from ..requests import EvaluateRequest, RetrieveRequest
 from .features import ObservedStep
 from .gate import Opening, decide
 from .interventions import cleaned, intervention
 from .profiles import BUILT_IN_PROFILES, CustomProfiles, no_custom_profiles, resolve_weights
-from .trajectories import Observed, Trajectories
+from .trajectories import Observed, Trajectories, owner
 
 Retrieve = Callable[[Principal, RetrieveRequest], Awaitable[Retrieval]]
 FALLBACK_SECONDS = 0.5
@@ -52,7 +52,7 @@ class Evaluator:
     async def evaluate(self, principal: Principal, request: EvaluateRequest) -> Evaluation:
         """The answer for a whole trace, or for a run of which `steps` is what is new."""
         org_id = principal.org(request.org_id)
-        observed = await self._observe(org_id, request)
+        observed = await self._observe(owner(org_id, principal.project_id), request)
         weights = self.weights(org_id, request.task_profile, request.weights)
         opening = decide(observed.reading, weights, self._suite.failure_types)
         words = await self._words(principal, request.model or "", opening, observed) if opening else None
@@ -81,9 +81,11 @@ class Evaluator:
     async def _observe(self, org_id: str, request: EvaluateRequest) -> Observed:
         steps = [
             ObservedStep.of(step.thought, step.action, step.action_input, step.observation, step.observation_is_error)
-            for step in request.steps
+            for step in request.steps or ()
         ]
         if request.run_id is None:
+            if request.steps is None:
+                raise Missing("steps is missing; only a run with a run_id may go on without any", location=("steps",))
             if request.offset:
                 raise Invalid(
                     f"offset is {request.offset}, but there is no run_id it could belong to; send run_id as well, "

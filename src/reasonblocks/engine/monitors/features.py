@@ -17,6 +17,8 @@ _QUOTE = 100
 """How long a quotation may be."""
 _THOUGHT_HEAD, _THOUGHT_TAIL = 3_000, 1_000
 _RESULT_HEAD, _RESULT_TAIL = 900, 600
+_MOST_CLAIMS = 32
+"""Of one thought."""
 _MOST_DECODED = 8_000
 """Longer arguments are not taken apart."""
 _MOST_LEAVES = 64
@@ -38,7 +40,16 @@ _FAILS = re.compile(
     r"|(?:Error|Exception): |^(?:FAIL|FAILED|ERROR)\b|\bexit(?:ed with)? (?:code|status):? [1-9]",
     re.MULTILINE,
 )
-_UNFINISHED = frozenset("background building loading pending processing progress queued running wait waiting".split())
+_UNFINISHED = frozenset(
+    "background building creating deploying downloading enqueued executing inprogress initialising initializing "
+    "installing launching loading ongoing pending preparing processing progress provisioning queued rebooting "
+    "restarting running scheduled starting stopping submitted still syncing unfinished updating uploading wait "
+    "waiting yet containercreating".split()
+)
+_UNDER_WAY = re.compile(
+    r"(?:phase|stage|state|status)[\"']?\W{1,4}[\w-]{0,30}(?<!miss)(?<!fail)(?<!exist)(?<!warn)ing\b", re.IGNORECASE
+)
+"""A state in -ing that is none to stay in."""
 _LONGEST_STATUS = 400
 """A longer result is not a mere report of how far something is."""
 _CHANGING = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+(?:[.,:]\d+)*|\s+", re.IGNORECASE)
@@ -83,6 +94,8 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     thought_words: WordSet
     claims: tuple[Claim, ...]
     action: str
+    tool: bytes
+    """The same for calls of the same tool."""
     role: Role
     arguments: str
     """The values the call was given."""
@@ -140,7 +153,8 @@ def read_step(index: int, step: ObservedStep) -> StepFeatures:
         thought_words=thought_words,
         claims=claims,
         action=action,
-        role=role_of(action, arguments),
+        tool=_digest(action),
+        role=role_of(action, leaves),
         arguments=arguments,
         call=_digest(f"{step.action}\n{step.action_input}" if action else step.thought),
         target=target,
@@ -151,7 +165,7 @@ def read_step(index: int, step: ObservedStep) -> StepFeatures:
         result_size=len(step.observation),
         failed=failed,
         failure=_digest(_CHANGING.sub(" ", result.lower())) if failed else b"",
-        unfinished=len(result) <= _LONGEST_STATUS and not distinct.isdisjoint(_UNFINISHED),
+        unfinished=len(result) <= _LONGEST_STATUS and _says_unfinished(result, distinct),
     )
 
 
@@ -167,6 +181,14 @@ def _says_failed(result: str) -> bool:
     return _FAILS_AT_START.match(result) is not None or _FAILS.search(result) is not None
 
 
+def _says_unfinished(result: str, words: set[str]) -> bool:
+    if not words.isdisjoint(_UNFINISHED) or words >= {"no", "new"}:
+        return True
+    if "ready" in words and not words.isdisjoint(("not", "false")):
+        return True
+    return "ing" in result.lower() and _UNDER_WAY.search(result) is not None
+
+
 def _head_and_tail(text: str, head: int, tail: int) -> str:
     return text if len(text) <= head + tail else f"{text[:head]}\n{text[-tail:]}"
 
@@ -178,11 +200,11 @@ def _digest(text: str, size: int = 8) -> bytes:
 def _read_thought(thought: str) -> tuple[WordSet, tuple[Claim, ...]]:
     """All words of a thought, and what its sentences claim."""
     said: WordSet = 0
-    claims = []
+    claims: list[Claim] = []
     for sentence, words in split_sentences(thought):
         about = word_set(words)
         said |= about
-        if (claim := claim_of(sentence, words, about)) is not None:
+        if len(claims) < _MOST_CLAIMS and (claim := claim_of(sentence, words, about)) is not None:
             claims.append(claim)
     return said, tuple(claims)
 

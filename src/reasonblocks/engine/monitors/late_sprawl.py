@@ -1,7 +1,7 @@
 """late_sprawl: late in a run one thing after another is begun that has little to do with what came before.
 
 Work over many files is not sprawl: what is counted are thoughts that announce something further, in words the run has
-hardly used.
+hardly used, in a run that had kept to its words until then. The next item of a list that is filled in is none either.
 """
 
 from collections import deque
@@ -9,13 +9,14 @@ from collections import deque
 from ..answers import Evidence
 from .base import NOTHING, MonitorState, Reading
 from .features import StepFeatures
-from .words import WordSet, covered, phrases, size
+from .vocabulary import Vocabulary
+from .words import phrases, size
 
 LATE = 10
 """The first step that can be late."""
 WINDOW = 8
 _FEWEST_WORDS = 5
-_NEW = 0.5
+_NEW = 0.35
 """At this share of known words or less, a thought is about something else."""
 _SCORES = (0.0, 0.15, 0.35, 0.65, 0.8, 0.9)
 """By how many of the last steps began something new."""
@@ -39,10 +40,12 @@ class LateSprawl:
 
 
 class _State:
-    __slots__ = ("_begun", "_known")
+    __slots__ = ("_acts", "_begun", "_vocabulary")
 
     def __init__(self) -> None:
-        self._known: WordSet = 0
+        self._vocabulary = Vocabulary()
+        self._acts: deque[bytes] = deque(maxlen=WINDOW)
+        """The tools of the last steps."""
         self._begun: deque[tuple[int, str]] = deque(maxlen=WINDOW)
 
     def observe(self, step: StepFeatures) -> Reading:
@@ -50,16 +53,25 @@ class _State:
         begins = (
             step.index >= LATE
             and size(words) >= _FEWEST_WORDS
-            and covered(words, self._known) <= _NEW
+            and self._vocabulary.settled
+            and self._vocabulary.share_known(words) <= _NEW
+            and not self._is_next_item(step)
             and _FURTHER.search(step.thought) is not None
         )
-        # What a result brought up is known as well: to follow it is no tangent.
-        self._known |= words | step.result_words
+        self._acts.append(step.tool)
         if begins:
             self._begun.append((step.index, step.thought_quote()))
+            self._vocabulary.known |= words | step.result_words
+        else:
+            # What a result brought up is known as well: to follow it is no tangent.
+            self._vocabulary.take_in(words, step.result_words)
         while self._begun and self._begun[0][0] <= step.index - WINDOW:
             self._begun.popleft()
         return self._reading()
+
+    def _is_next_item(self, step: StepFeatures) -> bool:
+        """Whether it does to another thing what was done before; new code is not an item of a list."""
+        return step.role.may_change and not step.role.writes and step.tool in self._acts
 
     def _reading(self) -> Reading:
         begun = self._begun

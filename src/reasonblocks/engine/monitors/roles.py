@@ -1,6 +1,7 @@
 """What a call does, told from its name and its arguments rather than from a list of known tools."""
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 import msgspec
@@ -12,14 +13,20 @@ _READ_TEXT = 3_000
 """How much of the arguments is looked at."""
 
 _LOOKS = frozenset(
-    "browse cat check count describe fetch find get glob grep head inspect list look lookup ls open page query "
-    "read recall retrieve scroll search show status tail view visit websearch".split()
+    "browse cat check count describe fetch find get glob grep head inspect list look lookup ls open query "
+    "read recall retrieve search show status tail view visit websearch".split()
 )
+_SEARCHES = frozenset("ask find google grep lookup query recall retrieve rg search websearch".split())
 _CHANGES = frozenset(
     "add append apply assign book buy cancel change click commit create delete disable drop edit enable exchange fill "
-    "insert install modify move overwrite patch pay post publish push put refund remove rename replace reset "
-    "return save send set store submit toggle transfer type update upload write".split()
+    "insert install modify move overwrite page patch pay post publish push put refund remove rename replace reset "
+    "return save scroll send set store submit toggle transfer type update upload write".split()
 )
+_FILE_WORDS = frozenset("cell code editor file files notebook patch script source".split())
+_EDIT_WORDS = frozenset(
+    "append apply create edit in insert line lines multi overwrite patch replace str string text to tool write".split()
+)
+"""A name of nothing but these is about files: `write`, `str_replace`, but not `write_email`."""
 _RUNS = frozenset(
     "bash build calculate cmd code command compile computerterminal console eval exec execute interpreter ipython lint "
     "powershell python repl run sandbox script shell sql terminal test tests validate verify".split()
@@ -30,14 +37,14 @@ _ENDS = frozenset("answer complete conclude done end finalise finalize finish fi
 _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 _SHELL_WRITES = re.compile(
-    r"(?:^|[\s;&|(])(?:sed\s+(?:-\S+\s+)*-\w*i|tee|patch|git\s+apply)(?=\s|$)"
-    r"|(?<![0-9&<>=-])>>?\s*(?![&>=\s]|/dev/null)[\w./~$\"']"
-    r"|\.write(?:_text|_bytes|lines)?\(|open\([^)\n]{0,200},\s*['\"][wax]",
+    r"(?:^|[\s;&|(])(?:sed\s{1,4}(?:-\S{1,40}\s{1,4}){0,3}-\w{0,8}i|tee|patch|git\s{1,4}apply)(?=\s|$)"
+    r"|(?<![0-9&<>=-])>>?\s{0,4}(?![&>=\s]|/dev/null)[\w./~$\"']"
+    r"|\.write(?:_text|_bytes|lines)?\(|open\([^)\n]{0,80},\s{0,4}['\"][wax]",
 )
 _SHELL_CHANGES = re.compile(
     r"(?:^|[\s;&|(])(?:mv|cp|rm|mkdir|touch|chmod|ln|unzip|tar"
-    r"|git\s+(?:add|checkout|clone|commit|merge|mv|pull|push|rebase|reset|restore|revert|rm|stash|switch)"
-    r"|(?:pip3?|npm|apt|apt-get|yarn|cargo|conda|brew|uv|poetry)\s+(?:-\S+\s+)*(?:install|add|update|upgrade|remove))"
+    r"|git\s{1,4}(?:add|checkout|clone|commit|merge|mv|pull|push|rebase|reset|restore|revert|rm|stash|switch)"
+    r"|(?:pip3?|npm|apt|apt-get|yarn|cargo|conda|brew|uv|poetry)\s{1,4}(?:-\S{1,40}\s{1,4}){0,3}(?:install|add|update|upgrade|remove))"
     r"(?=\s|$)"
 )
 _WRITE_WORDS = frozenset("apply open patch sed tee write writelines".split())
@@ -47,8 +54,13 @@ _CHANGE_WORDS = frozenset(
 _SHELL_RUNS = re.compile(
     r"(?:^|[\s;&|(/])(?:python[\d.]*|pytest|tox|node|deno|bun|make|cmake|mvn|gradle|ruby|java|javac|gcc|g\+\+|clang|rustc"
     r"|jest|ctest|perl|php|Rscript|mypy|ruff|eslint|tsc|curl"
-    r"|(?:npm|yarn|cargo|go|uv)\s+(?:test|run|build|check|vet)|(?:ba|z)?sh\s+\S+\.sh)(?=\s|$)"
-    r"|(?:^|[\s;&|(])\./\S+"
+    r"|(?:npm|yarn|cargo|go|uv)\s{1,4}(?:test|run|build|check|vet)|(?:ba|z)?sh\s{1,4}\S{1,80}\.sh)(?=\s|$)"
+    r"|(?:^|[\s;&|(])\./\S"
+)
+_PROSE = re.compile(r"\.(?:adoc|csv|log|md|rst|tsv|txt)\b|\b(?:CHANGELOG|LICENSE|README)\b")
+_CODE = re.compile(
+    r"\.(?:c|cc|cfg|cpp|cs|css|go|h|hpp|html|ini|ipynb|java|js|json|jsx|kt|php|py|rb|rs|scala|sh|sql|swift|toml|ts|tsx|vue"
+    r"|ya?ml)\b"
 )
 _SHELL_WAITS = re.compile(r"(?:^|[\s;&|(])(?:sleep|wait)\s|time\.sleep\(")
 _SHELL_ENDS = re.compile(r"\bfinal_answer\(|COMPLETE_TASK|SUBMIT_FINAL|\b(?:submit|finish)\(\)")
@@ -59,10 +71,12 @@ class Role(msgspec.Struct, frozen=True, gc=False):
 
     looks: bool = False
     """It only looks something up."""
+    searches: bool = False
+    """It looks something up by words, of which many may do."""
     changes: bool = False
     """It changes something outside the agent."""
     writes: bool = False
-    """It puts new content somewhere, which then has to prove itself."""
+    """It puts new content into files that then have to prove themselves: code, not prose."""
     runs: bool = False
     """It runs something, and so shows whether that works."""
     notes: bool = False
@@ -71,6 +85,11 @@ class Role(msgspec.Struct, frozen=True, gc=False):
     """It waits for something that runs elsewhere."""
     ends: bool = False
     """It hands in the result."""
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nothing tells what it does."""
+        return not (self.looks or self.changes or self.runs or self.notes or self.waits)
 
     @property
     def may_change(self) -> bool:
@@ -82,30 +101,50 @@ SPEAKS = Role(notes=True)
 """A step without any call."""
 
 
-def role_of(action: str, arguments: str) -> Role:
-    """What the call of a step does; `arguments` are its values as text."""
+def role_of(action: str, values: Sequence[str]) -> Role:
+    """What the call of a step does, given the values of its arguments."""
     if not action:
         return SPEAKS
     role = _named(action[:_LONGEST_NAME])
-    return _of_command(role, arguments[:_READ_TEXT]) if role.runs else role
+    if role.runs:
+        return _of_command(role, "\n".join(values)[:_READ_TEXT])
+    if role.writes and _is_prose("\n".join([value for value in values if _is_path(value)])):
+        return msgspec.structs.replace(role, writes=False)
+    return role
+
+
+def _is_path(value: str) -> bool:
+    return len(value) <= _LONGEST_NAME and len(value.split(None, 1)) == 1
+
+
+def _is_prose(paths: str) -> bool:
+    """Whether what is written to is there to be read by people alone."""
+    return _PROSE.search(paths) is not None and _CODE.search(paths) is None
 
 
 @lru_cache(maxsize=4_096)
 def _named(action: str) -> Role:
     """By the first telling word of each name: `get_update_status` looks, `update_status` changes."""
     kinds = {kind for name in action.split(",") if (kind := _kind(name))}
-    ends = any(part.lower() in _ENDS for part in _NAME_PART.findall(action))
+    parts = {part.lower() for part in _NAME_PART.findall(action)}
+    ends = not parts.isdisjoint(_ENDS)
     if not kinds:
         return Role(ends=ends)
     return Role(
         looks=kinds <= {"looks", "notes", "waits"} and "looks" in kinds,
+        searches=not parts.isdisjoint(_SEARCHES),
         changes="changes" in kinds,
-        writes="changes" in kinds,
+        writes="changes" in kinds and any(map(_edits_files, action.split(","))),
         runs="runs" in kinds,
         notes=kinds == {"notes"},
         waits="waits" in kinds,
         ends=ends,
     )
+
+
+def _edits_files(name: str) -> bool:
+    parts = {part.lower() for part in _NAME_PART.findall(name)}
+    return bool(parts) and (not parts.isdisjoint(_FILE_WORDS) or parts <= _EDIT_WORDS)
 
 
 def _kind(name: str) -> str:
@@ -134,8 +173,9 @@ def _of_command(role: Role, command: str) -> Role:
     runs = not _is_shell(command) or _SHELL_RUNS.search(command) is not None
     return Role(
         looks=not changes and not runs,
+        searches=not words.isdisjoint(_SEARCHES),
         changes=changes,
-        writes=writes,
+        writes=writes and not _is_prose(command),
         runs=runs,
         waits=role.waits or (not words.isdisjoint(_WAITS) and _SHELL_WAITS.search(command) is not None),
         ends=role.ends or (not words.isdisjoint(_ENDS) and _SHELL_ENDS.search(command) is not None),

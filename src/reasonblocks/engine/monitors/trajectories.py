@@ -8,9 +8,10 @@ which the protocol allows for: the answer is how much is held, and the client se
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from time import perf_counter
 
 from ..errors import Conflict
 from .features import ObservedStep
@@ -21,10 +22,15 @@ MOST_STEPS = 60_000
 """Steps of which something is held, over all runs."""
 _HELD_PER_RUN = 12
 """Of how many steps a long trajectory still holds something."""
-STEPS_AT_ONCE = 50
-"""After so many steps others on the event loop get their turn."""
+SECONDS_AT_ONCE = 0.002
+"""After so much work others on the event loop get their turn."""
 
 Key = tuple[str, str, str | bytes]
+
+
+def owner(org_id: str, project_id: str | None) -> str:
+    """Whose a trajectory is: a key that is good for one project only does not see what others of its org hold."""
+    return org_id if project_id is None else f"{org_id}\n{project_id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,12 +158,14 @@ class Trajectories:
         finally:
             self._shelf.put(key, trajectory)
 
-    async def rebuild(self, org_id: str, run_id: str, steps: Sequence[ObservedStep]) -> list[SuiteReading]:
-        """Observe all steps of a run anew, from its first one; the reading after each."""
+    async def rebuild(
+        self, org_id: str, run_id: str, portions: AsyncIterable[Sequence[ObservedStep]]
+    ) -> AsyncIterator[list[SuiteReading]]:
+        """Observe all steps of a run anew, from its first one; for each portion the reading after each step."""
         trajectory = self.suite.start()
-        readings = await _advance(trajectory, steps)
+        async for steps in portions:
+            yield await _advance(trajectory, steps)
         self._shelf.put(("ingested", org_id, run_id), trajectory)
-        return readings
 
     def forget(self, org_id: str, run_id: str) -> None:
         """A run is over: what is held of it may go."""
@@ -170,9 +178,11 @@ async def _advance(
 ) -> list[SuiteReading]:
     """Observe many steps, with a pause for others now and then."""
     readings = []
+    turn_ends = perf_counter() + SECONDS_AT_ONCE
     for place, step in enumerate(steps):
-        if place and place % STEPS_AT_ONCE == 0:
+        if perf_counter() > turn_ends:
             await asyncio.sleep(0)
+            turn_ends = perf_counter() + SECONDS_AT_ONCE
         readings.append(trajectory.observe(step, digests[place] if digests else None))
     return readings
 

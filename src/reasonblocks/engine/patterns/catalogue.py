@@ -52,6 +52,8 @@ class LivePattern:
     model_family: str
     source_trace_id: str | None
     created_at: float
+    needs_failure_type: bool
+    """Whether it is silent until the monitors have named its failure."""
     encoded: bytes
 
     @property
@@ -118,18 +120,14 @@ class Catalogue:
             Counter(pattern.failure_type for pattern in _of_tier(live, "e2")),
             self.view.screen,
         )
+        self.view = view  # at once: what was deleted is not to be found while the screen is made
         if screen_is_stale:
             # Half a second for 10,000 patterns: too long for an event loop.
-            view = replace(view, screen=await asyncio.to_thread(_screen, live))
-        self.view = view
+            self.view = replace(view, screen=await asyncio.to_thread(_screen, live))
 
     def e3(self) -> tuple[LivePattern, ...]:
         """The standing rules, in the order they came in."""
         return self.view.e3
-
-    def has_e1(self, org_id: str) -> bool:
-        """Whether an organisation has patterns of its own."""
-        return org_id in self.view.e1_orgs
 
     def get(self, pattern_id: str) -> LivePattern | None:
         """A live pattern."""
@@ -185,7 +183,7 @@ def _live(rows: Iterable[Any]) -> dict[str, LivePattern]:
     live = {}
     for row in rows:
         try:
-            encoded = _capped(row.fields)
+            fields = _capped(row.fields)
         except (ValueError, TypeError, RecursionError) as error:  # nothing we write, but somebody did
             incidents.note(f"pattern {row.pattern_id!r} cannot be read", error)
             continue
@@ -198,19 +196,20 @@ def _live(rows: Iterable[Any]) -> dict[str, LivePattern]:
             sys.intern(row.model_family),
             row.source_trace_id,
             row.created_at,
-            encoded,
+            fields.get("needs_failure_type") is True,
+            dump(fields).encode(),
         )
     return live
 
 
-def _capped(text: str) -> bytes:
+def _capped(text: str) -> dict[str, Any]:
     """Fields as they go out, an object of a size that can be sent with every step."""
     fields = load(text)
     if not isinstance(fields, dict):
         raise ValueError("its fields are no JSON object")
     if len(text) > MAX_FIELDS:
-        fields = {key: value[:DEFAULT_LIMIT] for key, value in fields.items() if isinstance(value, str)}
-    return dump(fields).encode()
+        return {key: value[:DEFAULT_LIMIT] for key, value in fields.items() if isinstance(value, str)}
+    return fields
 
 
 def _of_tier(live: Mapping[str, LivePattern], tier: str) -> Iterable[LivePattern]:
@@ -218,7 +217,9 @@ def _of_tier(live: Mapping[str, LivePattern], tier: str) -> Iterable[LivePattern
 
 
 def _screen(live: Mapping[str, LivePattern]) -> LexicalScreen:
-    return LexicalScreen.build([embedding_text("e2", pattern.fields) for pattern in _of_tier(live, "e2")])
+    # Only with patterns that a lookup without a failure type may find.
+    asked = [pattern for pattern in _of_tier(live, "e2") if not pattern.needs_failure_type]
+    return LexicalScreen.build([embedding_text("e2", pattern.fields) for pattern in asked])
 
 
 def _recipe() -> str:

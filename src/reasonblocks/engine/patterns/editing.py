@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, and_, delete, insert, or_, select, update
+from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from .. import answers
@@ -14,7 +14,7 @@ from ..index.follower import Follower, record_changes
 from ..principal import Principal
 from ..requests import PatternChange, PatternCreate
 from ..store.database import Database
-from ..store.schema import pattern_versions, patterns
+from ..store.schema import facts, pattern_versions, patterns
 from ..store.tenants import ensure
 from ..store.values import dump, load, new_id, now, shown
 from .catalogue import KIND
@@ -24,9 +24,13 @@ from .library import ImportPlan, Library, StoredLibraryState, plan_import
 STRUCTURAL = ("pattern_id", "tier", "customer_id")
 """What a pattern is, as opposed to what it says; never among its fields."""
 DEFAULT_LIMIT, MOST_LISTED = 100, 1_000
+MOST_PER_ORG = 10_000
+"""E1 patterns of one organisation: every process holds all of them in memory."""
 _SHARED = ("e2", "e3")
 _LIBRARY = "library"
 """Who changed a pattern, where it was an import."""
+_VERSION = "library_version"
+"""The fact that says which library was imported last."""
 _VERSIONED = ("pattern_id", "version", "status", "failure_type", "gate_threshold", "model_family", "fields")
 
 
@@ -70,18 +74,20 @@ class Patterns:
         pattern_id = new_id("pat")
         async with self._database.writing() as connection:
             if org_id is not None:
+                await _check_room(connection, org_id)
                 await connection.run_sync(ensure, [(org_id, None)], now())
             await _insert(connection, {"pattern_id": pattern_id, "org_id": org_id, **values}, principal.key_id)
             row = await _found(connection, request.tier, pattern_id, principal)
         self._follower.notify()
         return _answer(row)
 
-    async def change(self, principal: Principal, tier: str, pattern_id: str, request: PatternChange) -> answers.Pattern:
+    async def change(
+        self, principal: Principal, tier: str, pattern_id: str, request: PatternChange, org_id: str | None = None
+    ) -> answers.Pattern:
         """Change what a pattern says, or approve or retire it; the version before is kept."""
         _check_right(principal, tier)
-        _check_structure(request.fields or {})
         async with self._database.writing() as connection:
-            row = await _found(connection, tier, pattern_id, principal)
+            row = await _found(connection, tier, pattern_id, principal, request.org_id or org_id)
             values = _changed(row, request)
             check_pattern(tier, **values)
             changed = await _update(connection, row, values, principal.key_id)
@@ -90,11 +96,11 @@ class Patterns:
             self._follower.notify()
         return _answer(row)
 
-    async def delete(self, principal: Principal, tier: str, pattern_id: str) -> None:
+    async def delete(self, principal: Principal, tier: str, pattern_id: str, org_id: str | None = None) -> None:
         """Take a pattern away with its versions; of the starter library so much stays that it never comes back."""
         _check_right(principal, tier)
         async with self._database.writing() as connection:
-            row = await _found(connection, tier, pattern_id, principal)
+            row = await _found(connection, tier, pattern_id, principal, org_id)
             this = patterns.c.pattern_id == row.pattern_id
             if row.library_digest is None:
                 await connection.execute(delete(patterns).where(this))
@@ -104,13 +110,19 @@ class Patterns:
         self._follower.notify()
 
     async def import_library(self, library: Library) -> ImportPlan:
-        """Have the store hold the library as it is installed, without touching what people made of the last one."""
+        """Have the store hold the library as it is installed, without touching what people made of the last one.
+
+        An older one than was imported before, by a newer reasonblocks on the same data, brings nothing.
+        """
         async with self._database.reading() as connection:
-            plan = plan_import(library, await _library_state(connection, library))
-        if plan.changes_anything:
+            plan, newer = await _planned(connection, library)
+        if plan.changes_anything or newer:
             async with self._database.writing() as connection:  # another process may have been faster
-                plan = plan_import(library, await _library_state(connection, library))
+                plan, newer = await _planned(connection, library)
                 await _carry_out(connection, plan)
+                if newer:
+                    await connection.execute(delete(facts).where(facts.c.name == _VERSION))
+                    await connection.execute(insert(facts), {"name": _VERSION, "value": str(library.version)})
             self._follower.notify()
         return plan
 
@@ -132,6 +144,14 @@ def _check_right(principal: Principal, tier: str) -> None:
         raise Forbidden(f"{tier} patterns are shared by all organisations; only an admin key may change them")
 
 
+async def _check_room(connection: AsyncConnection, org_id: str) -> None:
+    own = select(func.count()).select_from(patterns).where(patterns.c.tier == "e1", patterns.c.org_id == org_id)
+    if (await connection.execute(own)).scalar_one() >= MOST_PER_ORG:
+        raise Invalid(
+            f"organisation {org_id!r} has {MOST_PER_ORG} e1 patterns already, and no more are kept; delete some first"
+        )
+
+
 def _check_structure(fields: Mapping[str, Any]) -> None:
     for key in STRUCTURAL:
         if key in fields:
@@ -141,13 +161,16 @@ def _check_structure(fields: Mapping[str, Any]) -> None:
             )
 
 
-async def _found(connection: AsyncConnection, tier: str, pattern_id: str, principal: Principal) -> Any:
-    """A pattern that the principal may change."""
+async def _found(
+    connection: AsyncConnection, tier: str, pattern_id: str, principal: Principal, org_id: str | None = None
+) -> Any:
+    """A pattern that the principal may change; an admin who names an organisation means no other's."""
     query = select(patterns).where(
         patterns.c.pattern_id == pattern_id, patterns.c.tier == tier, patterns.c.deleted.is_(False)
     )
-    if not principal.is_admin:
-        query = query.where(patterns.c.org_id == principal.org_id)
+    own = principal.visible_org(org_id)
+    if own is not None and not (principal.is_admin and tier in _SHARED):
+        query = query.where(patterns.c.org_id == own)
     nameable = f"{tier}{pattern_id}".isprintable()  # a lone surrogate cannot even be asked for
     row = (await connection.execute(query)).first() if nameable else None
     if row is None:
@@ -160,7 +183,14 @@ async def _found(connection: AsyncConnection, tier: str, pattern_id: str, princi
 
 def _changed(row: Any, request: PatternChange) -> dict[str, Any]:
     """What a pattern says after a change."""
-    fields = {**load(row.fields), **(request.fields or {})}
+    structure = {"pattern_id": row.pattern_id, "tier": row.tier, "customer_id": row.org_id}
+    said = {
+        key: value  # whoever sends a pattern back as it was shown overwrites nothing
+        for key, value in (request.fields or {}).items()
+        if key not in structure or value != structure[key]
+    }
+    _check_structure(said)
+    fields = {**load(row.fields), **said}
     return {
         "fields": {key: value for key, value in fields.items() if value is not None},
         "failure_type": row.failure_type if request.failure_type is msgspec.UNSET else request.failure_type,
@@ -194,17 +224,17 @@ async def _update(
     row: Any,
     values: Mapping[str, Any],
     changed_by: str,
-    library_digest: str | None = None,
 ) -> bool:
     """Make a new version of a pattern, unless that would say the same; whether it did."""
     identity = pattern_digest(tier=row.tier, **values)
-    if identity == row.digest and library_digest in (None, row.library_digest):
+    library_digest = identity if changed_by == _LIBRARY else row.library_digest
+    if (identity, library_digest) == (row.digest, row.library_digest):
         return False
     written = {
         **values,
         "fields": dump(values["fields"]),
         "digest": identity,
-        "library_digest": library_digest or row.library_digest,
+        "library_digest": library_digest,
         "version": row.version + 1,
         "updated_at": now(),
     }
@@ -223,6 +253,15 @@ async def _keep_version(connection: AsyncConnection, row: Mapping[str, Any], cha
 
 
 # -- the starter library ---------------------------------------------------------------------------
+
+
+async def _planned(connection: AsyncConnection, library: Library) -> tuple[ImportPlan, bool]:
+    """What is to be imported, and whether it is of a newer library than the last one."""
+    found = (await connection.execute(select(facts.c.value).where(facts.c.name == _VERSION))).scalar()
+    imported = int(found) if found is not None else 0
+    if library.version < imported:
+        return ImportPlan((), (), (), ()), False
+    return plan_import(library, await _library_state(connection, library)), library.version > imported
 
 
 async def _library_state(connection: AsyncConnection, library: Library) -> dict[str, StoredLibraryState]:
@@ -248,7 +287,7 @@ async def _carry_out(connection: AsyncConnection, plan: ImportPlan) -> None:
     for row in rows.all():
         if row.pattern_id in upgrades:
             pattern = upgrades[row.pattern_id]
-            await _update(connection, row, _said(pattern), _LIBRARY, pattern.digest)
+            await _update(connection, row, _said(pattern), _LIBRARY)
         else:
             await _update(connection, row, {**_said(row), "fields": load(row.fields), "status": "retired"}, _LIBRARY)
 

@@ -1,7 +1,8 @@
 """The starter library: from its files to checked patterns, and the plan of its import.
 
-It is imported at every start. What somebody has edited, deleted or retired since is theirs: it is recognised by its
-digest and never touched again. Everything else follows the files of the installed version.
+It is imported at every start, unless a newer one was imported before. What somebody has edited, deleted or retired
+since is theirs: it is recognised by its digest and never touched again. Everything else follows the files of the
+installed version.
 """
 
 import json
@@ -19,6 +20,11 @@ from ..errors import Invalid, StoreError
 from ..requests import FailureType, Label, Share, Status
 from ..store.values import digest
 from .fields import check_pattern, pattern_digest
+
+VERSION = 1
+"""Of the shipped files: to be raised with every release in which they say something else than before,"""
+DIGEST = "665d2ef5187dbe05f2b3e4edd0e92c076201011453beaf677056521936d8c1f0"
+"""of which a test reminds by what they said when it was raised last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +46,10 @@ class LibraryPattern:
 class Library:
     """The starter library of the installed version."""
 
-    version: str
-    """A digest of all its patterns: the same files have the same one."""
+    version: int
+    """Grows with every change; an older one never replaces a newer one."""
+    digest: str
+    """Of all its patterns: the same files have the same one."""
     patterns: tuple[LibraryPattern, ...]
 
 
@@ -83,7 +91,7 @@ def load_library(folder: Traversable | None = None) -> Library:
             f"no pattern was found in {folder}; the installation is incomplete, install reasonblocks again"
         )
     identity = json.dumps(sorted((pattern.pattern_id, pattern.digest) for pattern in patterns.values()))
-    return Library(digest(identity), tuple(patterns.values()))
+    return Library(VERSION, digest(identity), tuple(patterns.values()))
 
 
 def _read(file: Traversable) -> Iterator[LibraryPattern]:
@@ -141,8 +149,8 @@ class StoredLibraryState:
 
     @property
     def is_untouched(self) -> bool:
-        """Whether it is still as the library left it. What is retired stays so, whoever retired it."""
-        return self.library_digest == self.current_digest and not self.deleted and self.status != "retired"
+        """Whether it is still as the library left it, be it retired."""
+        return self.library_digest == self.current_digest and not self.deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +159,11 @@ class ImportPlan:
 
     insert: tuple[LibraryPattern, ...]
     upgrade: tuple[LibraryPattern, ...]
-    """To be written over what is stored under their ids."""
+    """To be written over what is stored under their ids, or back in use if an import had retired it."""
     retire: tuple[str, ...]
     """No longer shipped, and nobody has made them their own."""
     leave: tuple[str, ...]
-    """Edited, deleted or retired."""
+    """Edited, deleted or retired by somebody, or retired by an import before."""
 
     @property
     def changes_anything(self) -> bool:
@@ -167,7 +175,11 @@ def plan_import(library: Library, stored: Mapping[str, StoredLibraryState]) -> I
     """How the store comes to hold this library without a change to what users made of the last one."""
     shipped = {pattern.pattern_id: pattern for pattern in library.patterns}
     held = {name: state for name, state in stored.items() if name in shipped or state.library_digest is not None}
-    untouched = {name: state for name, state in held.items() if state.is_untouched}
+    untouched = {
+        name: state
+        for name, state in held.items()
+        if state.is_untouched and (name in shipped or state.status != "retired")
+    }
     return ImportPlan(
         insert=tuple(pattern for name, pattern in shipped.items() if name not in held),
         upgrade=tuple(

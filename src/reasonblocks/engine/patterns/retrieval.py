@@ -43,7 +43,9 @@ class Lookup(NamedTuple):
             return False
         if self.tier == "e1":
             return pattern.org_id == self.org_id
-        return self.failure_type in (None, pattern.failure_type)
+        if self.failure_type is None:
+            return not pattern.needs_failure_type
+        return pattern.failure_type == self.failure_type
 
 
 class Match(NamedTuple):
@@ -69,7 +71,7 @@ class Retriever:
         top_k = request.top_k or DEFAULT_TOP_K
         if tier == "e3":
             return Retrieval([_trace(pattern, 0.0, None) for pattern in self._catalogue.e3()[:top_k]])
-        lookup = Lookup(tier, principal.org(), (request.failure_type or None) if tier == "e2" else None)
+        lookup = Lookup(tier, principal.org(request.org_id), (request.failure_type or None) if tier == "e2" else None)
         if not self._may_match(lookup, request.context):
             return Retrieval([])
         vectors = await self._embedding.embed_all(views(request.context))

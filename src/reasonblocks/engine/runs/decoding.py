@@ -8,7 +8,8 @@ from msgspec import Meta
 
 from ...limits import MAX_EVENTS, MAX_RUN_ID
 from ..errors import EngineError, Invalid
-from ..requests import EventsRequest, RunFinish, RunFinishEvent, RunId, RunStart, RunStartEvent, Step
+from ..mending import without_deep_events, without_lone_surrogates
+from ..requests import EventsRequest, Name, RunFinish, RunFinishEvent, RunId, RunStart, RunStartEvent, Step
 from ..store.values import MAX_DEPTH, dump, dump_given, load, too_deep
 
 INTERRUPTED = "interrupted"
@@ -30,6 +31,7 @@ class RunInterruptEvent(msgspec.Struct, tag_field="type", tag="run_interrupt"):
     """A run waits for a person: it may be silent for as long as that takes."""
 
     run_id: RunId
+    org_id: Name | None = None
 
 
 Event: TypeAlias = RunStartEvent | StepEvent | RunFinishEvent | RunInterruptEvent
@@ -42,6 +44,7 @@ class _Events(msgspec.Struct):
 _one = msgspec.json.Decoder(Event)
 _all = msgspec.json.Decoder(_Events)
 _each = msgspec.json.Decoder(EventsRequest)
+_any = msgspec.json.Decoder()
 
 
 class NewRun(msgspec.Struct, gc=False):
@@ -62,6 +65,8 @@ class NewStep(msgspec.Struct, gc=False):
     """Whether it says that the run waits for a person."""
     values: tuple[Any, ...]
     """For the columns `STEP_COLUMNS`."""
+    org_id: str | None = None
+    """Whose run it is, if an admin says so; the same for the others."""
 
 
 class NewFinish(msgspec.Struct, gc=False):
@@ -69,12 +74,14 @@ class NewFinish(msgspec.Struct, gc=False):
 
     run_id: str
     outcome: str
+    org_id: str | None = None
 
 
 class NewInterrupt(msgspec.Struct, gc=False):
     """A `run_interrupt`."""
 
     run_id: str
+    org_id: str | None = None
 
 
 Entry: TypeAlias = NewRun | NewStep | NewFinish | NewInterrupt
@@ -100,15 +107,35 @@ STEP_COLUMNS = (
 
 
 def decode_body(body: bytes) -> list[Entry | EngineError]:
-    """The events of a whole body; `msgspec.DecodeError` if it is no object with at most 500 of them."""
+    """The events of a whole body; `msgspec.DecodeError` if it is no object with at most 500 of them.
+
+    What no decoder takes in one of them costs only that one: half a character is replaced, and what is nested
+    without end is refused. `RecursionError` if that is somewhere else.
+    """
     try:
         return [_read(event) for event in _all.decode(body).events]
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         pass  # one of them is bad, or more than that is
-    try:
-        return decode_events(_each.decode(body).events)
-    except RecursionError:
-        raise Invalid("the body is nested too deeply; send something flatter", location=("events",)) from None
+    events, deep = _taken_apart(body)
+    entries = decode_events(events)
+    for place in deep:
+        entries[place] = _too_deep()
+    return entries
+
+
+def _taken_apart(body: bytes) -> tuple[list[msgspec.Raw], list[int]]:
+    """The events, still encoded, and the places of those that were too deep to be kept."""
+    deep: list[int] = []
+    for _ in range(2):  # it may be both
+        try:
+            return _each.decode(body).events, deep
+        except RecursionError:
+            body, deep = without_deep_events(body)
+        except msgspec.ValidationError:
+            raise
+        except msgspec.DecodeError:
+            body = without_lone_surrogates(body)
+    return _each.decode(body).events, deep
 
 
 def decode_events(events: Sequence[bytes | msgspec.Raw]) -> list[Entry | EngineError]:
@@ -119,10 +146,20 @@ def decode_events(events: Sequence[bytes | msgspec.Raw]) -> list[Entry | EngineE
 def _decoded(encoded: bytes | msgspec.Raw) -> Entry | EngineError:
     try:
         return _read(_one.decode(encoded))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return Invalid(f"the event is not understood: {str(error)[:300]}")
+    except ValueError as error:  # whatever is wrong with it, the others are stored
+        given = bytes(encoded)
+        mended = without_lone_surrogates(given)
+        return _decoded(mended) if mended != given else _not_understood(str(error))
     except RecursionError:
-        return Invalid("the event is not understood: it is nested too deeply")
+        return _too_deep()
+
+
+def _not_understood(reason: str, *location: str) -> Invalid:
+    return Invalid(f"the event is not understood: {reason[:300]}", location=location)
+
+
+def _too_deep() -> Invalid:
+    return _not_understood("it is nested too deeply")
 
 
 def _read(event: Event) -> Entry | EngineError:
@@ -132,8 +169,8 @@ def _read(event: Event) -> Entry | EngineError:
         if isinstance(event, RunStartEvent):
             return new_run(event)
         if isinstance(event, RunFinishEvent):
-            return NewFinish(event.run_id, event.outcome)
-        return NewInterrupt(event.run_id)
+            return new_finish(event.run_id, event)
+        return NewInterrupt(event.run_id, event.org_id)
     except Invalid as refusal:
         return refusal
 
@@ -150,7 +187,7 @@ def new_step(run_id: str, step: Step) -> NewStep:
 
 def new_finish(run_id: str, finish: RunFinish) -> NewFinish:
     """A `run_finish` that is decoded already."""
-    return NewFinish(run_id, finish.outcome)
+    return NewFinish(run_id, finish.outcome, finish.org_id)
 
 
 def _step(run_id: str, step: Step, metadata: str) -> NewStep:
@@ -175,19 +212,24 @@ def _step(run_id: str, step: Step, metadata: str) -> NewStep:
         dump(step.intervention_texts) if step.intervention_texts else "[]",
         metadata,
     )
-    return NewStep(run_id, step, tokens, _MARK in metadata and _interrupted(load(metadata)), values)
+    interrupted = _MARK in metadata and _interrupted(load(metadata))
+    return NewStep(run_id, step, tokens, interrupted, values, step.org_id)
 
 
 def _metadata_text(metadata: msgspec.Raw) -> str:
     try:
         text = str(memoryview(metadata), "utf-8")
     except UnicodeDecodeError as error:
-        raise Invalid(f"the event is not understood: metadata: {error}", location=("metadata",)) from None
+        raise _not_understood(f"metadata: {error}", "metadata") from None
     if text == "{}" or text == "null":
         return "{}"
     if not text.startswith("{"):
-        raise Invalid("the event is not understood: Expected `object` - at `$.metadata`", location=("metadata",))
-    if text.count("{") + text.count("[") > MAX_DEPTH and too_deep(load(text)):
+        raise _not_understood("Expected `object` - at `$.metadata`", "metadata")
+    try:
+        value = _any.decode(text)  # takes no longer than a look for numbers that nobody can read
+    except ValueError as error:
+        raise _not_understood(str(error).replace("`$", "`$.metadata", 1), "metadata") from None
+    if text.count("{") + text.count("[") > MAX_DEPTH and too_deep(value):
         raise Invalid(f"metadata is nested deeper than {MAX_DEPTH} levels; send something flatter")
     return text
 

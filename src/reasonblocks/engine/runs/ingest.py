@@ -76,7 +76,7 @@ class Applied:
     ahead: list[RunState] = field(default_factory=list)
     """Runs that got steps, all of them new."""
     behind: list[RunState] = field(default_factory=list)
-    """Instead: runs that got steps of which some may have come before."""
+    """Runs that got steps of which some had come before."""
     finished: list[RunState] = field(default_factory=list)
     """Those that have ended."""
 
@@ -126,8 +126,10 @@ def _write(connection: Connection, states: list[RunState], applied: Applied, now
             tokens = sum(step.tokens for step in state.steps.values())
             state.count(state.step_count + len(state.steps), state.total_tokens + tokens)
     else:
-        applied.behind = with_steps
+        expected = {state.id: state.step_count + len(state.steps) for state in with_steps}
         _count_again(connection, with_steps)
+        for state in with_steps:
+            (applied.ahead if state.step_count == expected[state.id] else applied.behind).append(state)
     applied.finished = [state for state in states if state.outcome is not None]
     # An outcome that is written, be it the same one, costs as much again as all the rest: it is in an index.
     going_on = [state for state in states if not state.turned]

@@ -81,13 +81,14 @@ class Ledger:
         self._org_id = org_id
         self._now = now
         self._runs: dict[str, list[RunState]] = {}
-        self._meant: dict[str, RunState] = {}
+        self._meant: dict[tuple[str, str | None], RunState] = {}
+        """By run id, and by the org that an event names."""
 
     def hold(self, states: Iterable[RunState]) -> None:
         """Take in what the tables hold."""
         for state in states:
             self._runs.setdefault(state.run_id, []).append(state)
-            self._meant.pop(state.run_id, None)
+            self._meant.pop((state.run_id, None), None)
 
     def apply(self, event: Entry) -> RunState:
         """The run that an event is about, after it; `NotFound` or `Invalid` if there is none to mean."""
@@ -95,7 +96,7 @@ class Ledger:
             state = self._started(event)
             state.start(event, self._now)
             return state
-        state = self._meant.get(event.run_id) or self._find(event.run_id)
+        state = self._meant.get((event.run_id, event.org_id)) or self._find(event.run_id, event.org_id)
         if isinstance(event, NewStep):
             state.take(event, self._now)
         elif isinstance(event, NewFinish):
@@ -104,9 +105,9 @@ class Ledger:
             state.interrupt(self._now)
         return state
 
-    def _find(self, run_id: str) -> RunState:
-        state = meant(self._runs.get(run_id, ()), run_id, self._principal, self._org_id)
-        self._meant[run_id] = state
+    def _find(self, run_id: str, org_id: str | None) -> RunState:
+        state = meant(self._runs.get(run_id, ()), run_id, self._principal, org_id or self._org_id)
+        self._meant[run_id, org_id] = state
         return state
 
     def _started(self, event: NewRun) -> RunState:

@@ -79,6 +79,9 @@ class Scorer:
         self._characters = 0
         self._behind: OrderedDict[RunRef, int] = OrderedDict()
         """With how often it was tried in vain."""
+        self._later: dict[RunRef, float] = {}
+        """Runs that were read from their beginning not long ago and have to be again, with when that may be."""
+        self._closing = False
         self._over: dict[RunRef, None] = {}
         self._ingesting = 0
         self._quiet_since = 0.0
@@ -122,6 +125,8 @@ class Scorer:
         self._waiting.setdefault(run, {}).update(given)
 
     def _fall_behind(self, run: RunRef) -> None:
+        if run in self._later:
+            return  # all its steps without scores are looked for then
         self._behind.setdefault(run, 0)
         if len(self._behind) > MOST_BEHIND:
             self._behind.popitem(last=False)  # its steps stay without scores until the next start
@@ -133,24 +138,31 @@ class Scorer:
     # -- scoring at once ---------------------------------------------------------------------------
 
     async def score(self, run: RunRef, step: Step) -> ScoredStep | None:
-        """Score one stored step now; `None` if that failed, and the step is scored later."""
+        """Score one stored step now; `None` if that failed or would take too long, and the step is scored later."""
         with contain("scoring a step"):
             scored = await self._reader.read(run, {step.step_index: observed(step)})
             await self._store(scored)
-            return scored[0]
+            if not scored and self._may_read_again(run):
+                scored = await self._read_again(run, step.step_index)
+            if scored:
+                return scored[0]
         self._fall_behind(run)
         self._wake()
         return None
 
     async def catch_up(self, run: RunRef) -> None:
-        """Score now what the tables hold of a run without scores."""
+        """Score now what the tables hold of a run without scores, unless that would take too long."""
         with contain("scoring a run"):
-            await self._store(await self._read([(run, await self._without_scores(run))]))
+            await self._score_stored(run)
+            return
+        self._fall_behind(run)
+        self._wake()
 
     # -- the background ----------------------------------------------------------------------------
 
     def start(self) -> None:
         """Begin to work; what was stored before the last end and not scored is picked up first."""
+        self._closing = False
         self._wake()
         self._task = asyncio.create_task(self._run(), name="reasonblocks scorer")
 
@@ -163,6 +175,8 @@ class Scorer:
         task, self._task = self._task, None
         if task is None:
             return
+        self._closing = True  # nothing is put off any more
+        self._news.set()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self.drained()
@@ -176,9 +190,10 @@ class Scorer:
         while True:
             await self._news.wait()
             self._news.clear()
-            while self._waiting or self._behind:
+            while self._waiting or self._behind or self._later:
+                self._take_up()
                 try:
-                    await (self._score_waiting() if self._waiting else self._catch_up(next(iter(self._behind))))
+                    await self._score_some()
                 except Exception as error:  # a database that is busy, or a monitor that breaks, is no end
                     incidents.note("scoring", error)
                     await asyncio.sleep(RETRY_SECONDS)
@@ -186,9 +201,28 @@ class Scorer:
             self._let_go()
             self._idle.set()
 
+    async def _score_some(self) -> None:
+        if self._waiting:
+            await self._score_waiting()
+        elif self._behind:
+            await self._catch_up(next(iter(self._behind)))
+        else:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(max(0.0, min(self._later.values()) - time.monotonic())):
+                    await self._news.wait()
+            self._news.clear()
+
+    def _take_up(self) -> None:
+        """Have those runs scored that were put off until now."""
+        moment = time.monotonic()
+        for run in [run for run, due in self._later.items() if self._closing or due <= moment]:
+            del self._later[run]
+            self._fall_behind(run)
+
     def _let_go(self) -> None:
         """Forget runs that are over and have nothing left to score."""
-        done = [run for run in self._over if run not in self._waiting and run not in self._behind]
+        busy = (self._waiting, self._behind, self._later)
+        done = [run for run in self._over if not any(run in some for some in busy)]
         for run in done:
             self._reader.forget(run)
             del self._over[run]
@@ -214,7 +248,11 @@ class Scorer:
         pause_at = time.perf_counter() + SLICE_SECONDS
         for run, given in taken:
             for portion in _portions(given):
-                scored += await self._reader.read(run, portion, over=run in self._over)
+                read = await self._reader.read(run, portion, over=run in self._over)
+                scored += read
+                if len(read) < len(portion):  # out of order: the tables have the others, too
+                    self._fall_behind(run)
+                    break
                 if time.perf_counter() > pause_at:
                     await self._pause()
                     pause_at = time.perf_counter() + SLICE_SECONDS
@@ -235,18 +273,52 @@ class Scorer:
         """Score what the tables hold of a run without scores."""
         attempts = self._behind.pop(run)
         try:
-            await self._store(await self._read([(run, await self._without_scores(run))]))
+            await self._score_stored(run)
         except Exception:
             if attempts + 1 < MOST_ATTEMPTS:
                 self._behind[run] = attempts + 1
             raise
+
+    async def _score_stored(self, run: RunRef) -> None:
+        """Score the steps of a run that have no scores, a few hundred at a time."""
+        while given := await self._without_scores(run):
+            scored = await self._read([(run, given)])
+            await self._store(scored)
+            if len(scored) == len(given):
+                continue
+            self._behind.pop(run, None)
+            if self._may_read_again(run):
+                await self._read_again(run)
+            else:
+                self._put_off(run)
+            return
+
+    def _put_off(self, run: RunRef) -> None:
+        self._later[run] = self._reader.due(run)
+        if len(self._later) > MOST_BEHIND:
+            del self._later[next(iter(self._later))]
+        self._wake()
+
+    def _may_read_again(self, run: RunRef) -> bool:
+        return self._closing or time.monotonic() >= self._reader.due(run)
+
+    async def _read_again(self, run: RunRef, wanted: int | None = None) -> list[ScoredStep]:
+        """Score a run from its beginning; what the step that is asked for got, if it had no scores before."""
+        found: list[ScoredStep] = []
+        async for scored in self._reader.read_again(run):
+            await self._store(scored)
+            found += [one for one in scored if one.step_index == wanted]
+            await self._pause()
+        return found
 
     async def _without_scores(self, run: RunRef) -> dict[int, ObservedStep]:
         wanted = _unscored.add_columns(
             steps.c.thought, steps.c.action, steps.c.action_input, steps.c.observation, steps.c.is_error
         )
         async with self._database.reading() as connection:
-            rows = await connection.execute(wanted.where(steps.c.run == run.id))
+            rows = await connection.execute(
+                wanted.where(steps.c.run == run.id).order_by(steps.c.step_index).limit(AT_ONCE)
+            )
             return {index: ObservedStep.of(*values) for _, index, *values in rows}
 
     async def _left_over(self) -> list[RunRef]:

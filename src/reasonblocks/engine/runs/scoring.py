@@ -1,12 +1,13 @@
 """Steps as the monitors see them: what they say about each, in the order of its run."""
 
 import contextlib
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import and_, select
 
 from ..answers import Evidence
 from ..errors import Conflict
@@ -15,13 +16,37 @@ from ..monitors.features import ObservedStep
 from ..monitors.gate import decide
 from ..monitors.interventions import cleaned
 from ..monitors.suite import SuiteReading
-from ..monitors.trajectories import Trajectories
+from ..monitors.trajectories import Trajectories, owner
 from ..store.database import Database
-from ..store.schema import steps
+from ..store.schema import evaluations, steps
 from .ledger import RunState
 
+PAGE = 200
+"""Stored steps that are read at once."""
+PAUSE_PER_STEP = 0.002
+"""A run that was read from its beginning is left alone for so many seconds per step, about ten times what it took."""
+FIRST_PAUSE = 1.0
+MOST_DUE = 10_000
+"""Runs of which it is known when they may be read again."""
 MOST_GAPPED = 256
 """Runs with missing steps of which it is known which ones the monitors have seen."""
+
+Value = TypeVar("Value")
+
+
+_with_scores = (
+    select(
+        steps.c.step_index,
+        steps.c.thought,
+        steps.c.action,
+        steps.c.action_input,
+        steps.c.observation,
+        steps.c.is_error,
+        evaluations.c.run.label("scored"),
+    )
+    .outerjoin(evaluations, and_(evaluations.c.run == steps.c.run, evaluations.c.step_index == steps.c.step_index))
+    .order_by(steps.c.step_index)
+)
 
 
 class Weighed(NamedTuple):
@@ -57,6 +82,11 @@ class RunRef(NamedTuple):
     run_id: str
     task_profile: str
 
+    @property
+    def owners(self) -> tuple[str, str]:
+        """Under whom its evaluations may be held: the key that asks may be one of its org or of its project."""
+        return owner(self.org_id, self.project_id), owner(self.org_id, None)
+
     @classmethod
     def of(cls, state: RunState) -> "RunRef":
         """That of a run's state."""
@@ -83,19 +113,22 @@ class StepReader:
         self._weigh = weigh
         self._seen: OrderedDict[int, list[int]] = OrderedDict()
         """By run: the steps that its trajectory is made of, where some are missing and places are not indices."""
+        self._due: OrderedDict[int, float] = OrderedDict()
 
     async def read(self, run: RunRef, given: Mapping[int, ObservedStep], *, over: bool = False) -> list[ScoredStep]:
-        """The scores of stored steps of one run; `over` says that nobody will ask for an evaluation of it any more."""
+        """The scores of stored steps of one run, up to the first that does not follow those read before it.
+
+        `over` says that nobody will ask for an evaluation of it any more.
+        """
         scored: list[ScoredStep] = []
-        wanted = sorted(given)
-        for place, index in enumerate(wanted):
+        for index in sorted(given):
             step = given[index]
-            evaluated = self._trajectories.known_reading(run.org_id, run.run_id, index, step.digest())
+            evaluated = self._evaluated(run, index, step)
             if evaluated is None and over and index:
                 evaluated = await self._last(run, index, step)
             reading = evaluated or self._next(run, index, step)
             if reading is None:
-                return scored + await self._read_again(run, wanted[place:])
+                break
             seen = None if evaluated else self._seen.get(run.id)
             scored.append(self._scored(run, index, reading, seen))
         return scored
@@ -103,12 +136,23 @@ class StepReader:
     def forget(self, run: RunRef) -> None:
         """A run is over."""
         self._seen.pop(run.id, None)
-        self._trajectories.forget(run.org_id, run.run_id)
+        for whose in run.owners:
+            self._trajectories.forget(whose, run.run_id)
+
+    def _evaluated(self, run: RunRef, index: int, step: ObservedStep) -> SuiteReading | None:
+        """The reading of a step that its run was evaluated with just now."""
+        digest = step.digest()
+        for whose in run.owners:
+            reading = self._trajectories.known_reading(whose, run.run_id, index, digest)
+            if reading is not None:
+                return reading
+        return None
 
     async def _last(self, run: RunRef, index: int, step: ObservedStep) -> SuiteReading | None:
         """The reading of a step that came after the last evaluation of its run, by way of what is held for the next."""
-        with contextlib.suppress(Conflict):
-            return (await self._trajectories.continue_run(run.org_id, run.run_id, index, [step])).reading
+        for whose in run.owners:
+            with contextlib.suppress(Conflict):
+                return (await self._trajectories.continue_run(whose, run.run_id, index, [step])).reading
         return None
 
     def _next(self, run: RunRef, index: int, step: ObservedStep) -> SuiteReading | None:
@@ -123,28 +167,47 @@ class StepReader:
             seen.append(index)
         return reading
 
-    async def _read_again(self, run: RunRef, wanted: Sequence[int]) -> list[ScoredStep]:
-        """The readings of these steps from the beginning of the run on."""
-        stored = await self._stored(run, wanted[-1])
-        order = list(stored)
-        readings = await self._trajectories.rebuild(run.org_id, run.run_id, list(stored.values()))
-        self._seen.pop(run.id, None)
-        if order != list(range(len(order))):
-            self._seen[run.id] = order
-            while len(self._seen) > MOST_GAPPED:
-                self._seen.popitem(last=False)
-        found = dict(zip(order, readings, strict=True))
-        return [self._scored(run, index, found[index], order) for index in wanted if index in found]
+    def due(self, run: RunRef) -> float:
+        """When a run may be read again from its beginning, in the time of `monotonic`."""
+        return self._due.get(run.id, 0.0)
 
-    async def _stored(self, run: RunRef, last: int) -> dict[int, ObservedStep]:
-        columns = (steps.c.thought, steps.c.action, steps.c.action_input, steps.c.observation, steps.c.is_error)
-        async with self._database.reading() as connection:
-            rows = await connection.execute(
-                select(steps.c.step_index, *columns)
-                .where(steps.c.run == run.id, steps.c.step_index <= last)
-                .order_by(steps.c.step_index)
-            )
-            return {index: ObservedStep.of(*values) for index, *values in rows}
+    async def read_again(self, run: RunRef) -> AsyncIterator[list[ScoredStep]]:
+        """Read a whole run from its beginning, a page at a time; the scores of those steps that have none yet."""
+        self._postpone(run, FIRST_PAUSE)  # nobody else shall begin meanwhile
+        order: list[int] = []
+        unscored: set[int] = set()
+        pages = self._stored(run, order, unscored)
+        async for readings in self._trajectories.rebuild(run.org_id, run.run_id, pages):
+            page = order[len(order) - len(readings) :]
+            yield [
+                self._scored(run, index, reading, order)
+                for index, reading in zip(page, readings, strict=True)
+                if index in unscored
+            ]
+        self._seen.pop(run.id, None)
+        if order and order[-1] != len(order) - 1:
+            _put(self._seen, run.id, order, MOST_GAPPED)
+        self._postpone(run, len(order) * PAUSE_PER_STEP)
+
+    def _postpone(self, run: RunRef, seconds: float) -> None:
+        _put(self._due, run.id, time.monotonic() + seconds, MOST_DUE)
+
+    async def _stored(self, run: RunRef, order: list[int], unscored: set[int]) -> AsyncIterator[list[ObservedStep]]:
+        """The steps of a run, a page at a time; `order` grows by their indices, `unscored` has those of this page."""
+        query = _with_scores.where(steps.c.run == run.id).limit(PAGE)
+        while True:
+            last = order[-1] if order else -1
+            async with self._database.reading() as connection:  # not for longer: others write meanwhile
+                rows = (await connection.execute(query.where(steps.c.step_index > last))).all()
+            if not rows:
+                return
+            order += [row.step_index for row in rows]
+            unscored.clear()
+            unscored.update(row.step_index for row in rows if row.scored is None)
+            yield [
+                ObservedStep.of(row.thought, row.action, row.action_input, row.observation, row.is_error)
+                for row in rows
+            ]
 
     def _scored(self, run: RunRef, index: int, reading: SuiteReading, seen: Sequence[int] | None) -> ScoredStep:
         evidence = [cleaned(evidence) for evidence in reading.evidence.values()]
@@ -153,3 +216,11 @@ class StepReader:
                 one.steps = [seen[place] for place in one.steps if place < len(seen)]
         weighed = self._weigh(run.org_id, run.task_profile, reading)
         return ScoredStep(run, index, reading.scores, weighed, evidence)
+
+
+def _put(held: OrderedDict[int, Value], run: int, value: Value, most: int) -> None:
+    """Hold something of a run, at the cost of what was held longest if there is too much."""
+    held[run] = value
+    held.move_to_end(run)
+    while len(held) > most:
+        held.popitem(last=False)

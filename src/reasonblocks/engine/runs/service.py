@@ -49,9 +49,9 @@ class Runs:
 
     # -- one event ---------------------------------------------------------------------------------
 
-    async def start(self, principal: Principal, start: RunStart) -> Run:
+    async def start(self, principal: Principal, start: RunStart, org_id: str | None = None) -> Run:
         """A run begins. Said again it changes nothing, but what was left open the first time is filled in."""
-        return await self._run_after(principal, new_run(start), None)
+        return await self._run_after(principal, new_run(start), org_id)
 
     async def step(self, principal: Principal, run_id: str, step: Step, org_id: str | None = None) -> StepScores:
         """Store a step and score it; one that was stored before stays as it is, with the scores it has."""
@@ -99,21 +99,25 @@ class Runs:
 
     # -- many events -------------------------------------------------------------------------------
 
-    async def events(self, principal: Principal, events: Sequence[bytes | msgspec.Raw]) -> EventsReceipt:
+    async def events(
+        self, principal: Principal, events: Sequence[bytes | msgspec.Raw], org_id: str | None = None
+    ) -> EventsReceipt:
         """Store encoded events, in order and in one transaction; what cannot be stored is named and spoils no other."""
         if len(events) > MAX_EVENTS:
             raise Invalid(f"{len(events)} events at once; expected at most {MAX_EVENTS}", location=("events",))
-        return await self._store(principal, decode_events(events))
+        return await self._store(principal, decode_events(events), org_id)
 
-    async def events_in(self, principal: Principal, body: bytes) -> EventsReceipt:
-        """As `events`, from the whole body of a request, which is quicker; `msgspec.DecodeError` if it is none."""
-        return await self._store(principal, decode_body(body))
+    async def events_in(self, principal: Principal, body: bytes, org_id: str | None = None) -> EventsReceipt:
+        """As `events`, from the whole body of a request, which is quicker; raises as `decode_body` does."""
+        return await self._store(principal, decode_body(body), org_id)
 
-    async def _store(self, principal: Principal, entries: Sequence[Entry | EngineError]) -> EventsReceipt:
+    async def _store(
+        self, principal: Principal, entries: Sequence[Entry | EngineError], org_id: str | None
+    ) -> EventsReceipt:
         if not entries:
             return EventsReceipt(0, [])
         with self.scorer.giving_way():
-            applied = await self._apply(principal, entries, None)
+            applied = await self._apply(principal, entries, org_id)
         self.scorer.submit(applied)
         rejected = [
             RejectedEvent(index, str(result))

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import secrets
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -30,9 +31,14 @@ class Database:
         self.path = path
         """The file; `None` for a database in memory."""
         self.url = _address(path)
+        self._anchor: sqlite3.Connection | None = None
         if path is None:
             # Its connections share it, and whoever uses one has to be alone with it: SQLite lets nobody wait there.
             self.engine = create_async_engine(self.url.set(drivername=_ASYNC), poolclass=StaticPool)
+            # It lives as long as a connection to it does, and those of a pool may be thrown away.
+            self._anchor = sqlite3.connect(
+                f"{self.url.database}?mode=memory&cache=shared", uri=True, check_same_thread=False
+            )
         else:
             self.engine = create_async_engine(self.url.set(drivername=_ASYNC), pool_size=4, max_overflow=4)
         event.listen(self.engine.sync_engine, "connect", set_up)
@@ -69,6 +75,8 @@ class Database:
     async def aclose(self) -> None:
         """Close every connection; the write-ahead log is folded into the file by the last one."""
         await self.engine.dispose()
+        if self._anchor is not None:
+            self._anchor.close()
 
 
 def _address(path: Path | None) -> URL:
@@ -86,8 +94,10 @@ def _created(data_dir: Path) -> Path:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
+        in_the_way = next((part for part in (data_dir, *data_dir.parents) if part.exists() and not part.is_dir()), None)
+        reason = f"{str(in_the_way)!r} is a file" if in_the_way else error.strerror or error
         raise StoreError(
-            f"the data directory {str(data_dir)!r} cannot be used: {error.strerror or error}; "
+            f"the data directory {str(data_dir)!r} cannot be used: {reason}; "
             "make it writable, name another one (data_dir=... or --data-dir), "
             f"or use data_dir={MEMORY!r} to keep nothing"
         ) from error

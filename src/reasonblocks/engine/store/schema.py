@@ -29,6 +29,13 @@ metadata = MetaData(
     }
 )
 
+facts = Table(
+    "facts",
+    metadata,
+    Column("name", String(64), primary_key=True),  # what the database as a whole knows, such as `library_version`
+    Column("value", Text, nullable=False),
+)
+
 organisations = Table(
     "organisations",
     metadata,

@@ -25,6 +25,7 @@ class Transactions:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._closed = False
         self._thread: ThreadPoolExecutor | None = None
         self._engine: Engine | None = None
         """On its own thread, as everything that touches it."""
@@ -34,11 +35,13 @@ class Transactions:
 
         What is under way is finished even if the caller is cancelled.
         """
-        if self._thread is None:
-            self._thread = ThreadPoolExecutor(1, thread_name_prefix="reasonblocks-store")
+        self._refuse_if_closed()
         turn = self._database.writer
         await turn.acquire()
         try:
+            self._refuse_if_closed()  # while this waited for its turn
+            if self._thread is None:
+                self._thread = ThreadPoolExecutor(1, thread_name_prefix="reasonblocks-store")
             future = asyncio.get_running_loop().run_in_executor(self._thread, self._transact, work)
         except BaseException:
             turn.release()
@@ -53,12 +56,17 @@ class Transactions:
         return await asyncio.shield(future)
 
     async def aclose(self) -> None:
-        """Finish what is under way and close the connection."""
+        """Finish what is under way and close the connection; what waits for its turn is refused."""
+        self._closed = True
         thread, self._thread = self._thread, None
         if thread is not None:
             with contextlib.suppress(RuntimeError):  # the interpreter is going down
                 await asyncio.get_running_loop().run_in_executor(thread, self._dispose)
             thread.shutdown(wait=False)
+
+    def _refuse_if_closed(self) -> None:
+        if self._closed:
+            raise StoreError("the database is closed: its engine was closed; open another one")
 
     def _transact(self, work: Callable[[Connection], T]) -> T:
         if self._engine is None:

@@ -26,7 +26,16 @@ def load(text: str | None) -> Any:
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
-        return json.loads(text)  # a number beyond all floats, which only the lenient one reads
+        # A number beyond all floats, or one of thousands of digits, which only the lenient one reads.
+        return json.loads(text, parse_int=_integer)
+
+
+def _integer(digits: str) -> int | float:
+    """A number of any length; one that Python makes no integer of is beyond all floats, too."""
+    try:
+        return int(digits)
+    except ValueError:
+        return float(digits)
 
 
 def now() -> float:
@@ -80,4 +89,10 @@ def dump_given(value: dict[str, Any] | list[Any], *location: str | int) -> str:
             f"{'.'.join(map(str, location))} is nested deeper than {MAX_DEPTH} levels; send something flatter",
             location=location,
         )
-    return dump(value)
+    try:
+        return dump(value)
+    except (ValueError, RecursionError) as error:
+        raise Invalid(
+            f"{'.'.join(map(str, location))} cannot be kept as JSON: {str(error)[:200]}; send something plainer",
+            location=location,
+        ) from None

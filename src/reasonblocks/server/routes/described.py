@@ -1,6 +1,6 @@
 """What the routes share in the document: parameters with their limits, and the ways to be refused."""
 
-from typing import Annotated, Literal, TypeAlias, TypeVar
+from typing import Annotated, Literal, Protocol, TypeAlias, TypeVar
 
 import msgspec
 from litestar.enums import RequestEncodingType
@@ -27,12 +27,31 @@ IdInPath = Annotated[str, Parameter(min_length=1, max_length=256, pattern=r"^[^\
 TierInPath = Annotated[Tier, Parameter(description="The tier of the pattern.")]
 OrgInQuery = Annotated[  # a text of none: `str | None` would take the word "null" for nothing
     str,
-    Parameter(max_length=256, description="Whose; counts for admins only, for any other key it is the key's own."),
+    Parameter(
+        max_length=256,
+        description="Whose, unless the body says so; counts for admins only, for any other key it is the key's own.",
+    ),
 ]
 ProjectInQuery = Annotated[
     str,
     Parameter(max_length=256, description="Of which project; a key that is bound to one sees no other."),
 ]
+
+
+class OfAnOrg(Protocol):
+    """A body that may say whose data is meant."""
+
+    org_id: str | None
+
+
+Told = TypeVar("Told", bound=OfAnOrg)
+
+
+def within(body: Told, org_id: str) -> Told:
+    """The body with the org of the query, unless it names one itself; of which key it counts, the engine knows."""
+    body.org_id = body.org_id or org_id or None
+    return body
+
 
 _ERRORS: dict[int, ResponseSpec] = {
     400: ResponseSpec(
@@ -46,14 +65,16 @@ _ERRORS: dict[int, ResponseSpec] = {
         HeldSteps, generate_examples=False, description="Not that prefix of the run is held, but `have` steps of it."
     ),
     413: ResponseSpec(Problem, generate_examples=False, description="The body is over the cap."),
+    415: ResponseSpec(Problem, generate_examples=False, description="The body is compressed; send it as it is."),
     422: ResponseSpec(FieldProblems, generate_examples=False, description="A field does not fit; says which."),
     429: ResponseSpec(Problem, generate_examples=False, description="Too many requests; see Retry-After."),
+    431: ResponseSpec(Problem, generate_examples=False, description="The headers are too many or too long."),
     500: ResponseSpec(Problem, generate_examples=False, description="A defect of the server, logged under the id."),
     503: ResponseSpec(Problem, generate_examples=False, description="Too much is waiting; see Retry-After."),
 }
-ALWAYS = (400, 401, 429, 500, 503)
+ALWAYS = (400, 401, 415, 429, 431, 500, 503)
 """What any route with a key may answer."""
-OPEN = (400, 429, 500)
+OPEN = (400, 415, 429, 431, 500)
 """What a route without a key may answer."""
 
 

@@ -5,7 +5,7 @@ from litestar import delete, get, patch, post
 from ...engine.answers import Codebases, Finding, FindingReceipt, Findings, FoundFindings, Invalidated
 from ...engine.requests import FindingChange, FindingCreate, FindingInvalidate, FindingSearch
 from ..request import ApiRequest
-from .described import Cleared, Deleted, IdInPath, JsonBody, OrgInQuery, refusals
+from .described import Cleared, Deleted, IdInPath, JsonBody, OrgInQuery, refusals, within
 
 
 @get("/findings", operation_id="list_codebases", summary="Codebases", tags=["findings"], responses=refusals(422))
@@ -22,9 +22,11 @@ async def list_codebases(request: ApiRequest, org_id: OrgInQuery = "") -> Codeba
     status_code=200,
     responses=refusals(body=True),
 )
-async def create_finding(data: JsonBody[FindingCreate], request: ApiRequest, codebase_id: IdInPath) -> FindingReceipt:
+async def create_finding(
+    data: JsonBody[FindingCreate], request: ApiRequest, codebase_id: IdInPath, org_id: OrgInQuery = ""
+) -> FindingReceipt:
     """About one codebase."""
-    return await request.engine.findings.create(request.principal, codebase_id, data)
+    return await request.engine.findings.create(request.principal, codebase_id, within(data, org_id))
 
 
 @get(
@@ -61,9 +63,11 @@ async def clear_findings(request: ApiRequest, codebase_id: IdInPath, org_id: Org
     status_code=200,
     responses=refusals(body=True),
 )
-async def search_findings(data: JsonBody[FindingSearch], request: ApiRequest, codebase_id: IdInPath) -> FoundFindings:
+async def search_findings(
+    data: JsonBody[FindingSearch], request: ApiRequest, codebase_id: IdInPath, org_id: OrgInQuery = ""
+) -> FoundFindings:
     """The best first."""
-    return await request.engine.findings.search(request.principal, codebase_id, data)
+    return await request.engine.findings.search(request.principal, codebase_id, within(data, org_id))
 
 
 @post(
@@ -75,10 +79,10 @@ async def search_findings(data: JsonBody[FindingSearch], request: ApiRequest, co
     responses=refusals(body=True),
 )
 async def invalidate_findings(
-    data: JsonBody[FindingInvalidate], request: ApiRequest, codebase_id: IdInPath
+    data: JsonBody[FindingInvalidate], request: ApiRequest, codebase_id: IdInPath, org_id: OrgInQuery = ""
 ) -> Invalidated:
     """Findings about these files are gone."""
-    return await request.engine.findings.invalidate(request.principal, codebase_id, data)
+    return await request.engine.findings.invalidate(request.principal, codebase_id, within(data, org_id))
 
 
 @patch(
@@ -96,7 +100,7 @@ async def change_finding(
     org_id: OrgInQuery = "",
 ) -> Finding:
     """What is left out stays."""
-    return await request.engine.findings.change(request.principal, codebase_id, finding_id, data, org_id or None)
+    return await request.engine.findings.change(request.principal, codebase_id, finding_id, within(data, org_id))
 
 
 @delete(

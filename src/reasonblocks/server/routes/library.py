@@ -6,12 +6,13 @@ from litestar import delete, get, patch, post
 from litestar.params import Parameter
 
 from ...engine.answers import Pattern
+from ...engine.patterns.editing import MOST_LISTED
 from ...engine.requests import PatternChange, PatternCreate
 from ...types import Tier
 from ..request import ApiRequest
-from .described import Deleted, IdInPath, JsonBody, OrgInQuery, TierInPath, refusals
+from .described import Deleted, IdInPath, JsonBody, OrgInQuery, TierInPath, refusals, within
 
-Limit = Annotated[int, Parameter(ge=1, le=1_000, description="How many at most.")]
+Limit = Annotated[int, Parameter(ge=1, description=f"How many at most; never more than {MOST_LISTED}.")]
 TierInQuery = Annotated[Tier | Literal[""], Parameter(description="Only this tier.")]
 
 
@@ -37,9 +38,9 @@ async def list_patterns(
     status_code=201,
     responses=refusals(403, body=True),
 )
-async def create_pattern(data: JsonBody[PatternCreate], request: ApiRequest) -> Pattern:
+async def create_pattern(data: JsonBody[PatternCreate], request: ApiRequest, org_id: OrgInQuery = "") -> Pattern:
     """E1 into one's own organisation; E2 and E3 by admins only."""
-    return await request.engine.patterns.create(request.principal, data)
+    return await request.engine.patterns.create(request.principal, within(data, org_id))
 
 
 @patch(
@@ -50,10 +51,14 @@ async def create_pattern(data: JsonBody[PatternCreate], request: ApiRequest) -> 
     responses=refusals(403, 404, body=True),
 )
 async def change_pattern(
-    data: JsonBody[PatternChange], request: ApiRequest, tier: TierInPath, pattern_id: IdInPath
+    data: JsonBody[PatternChange],
+    request: ApiRequest,
+    tier: TierInPath,
+    pattern_id: IdInPath,
+    org_id: OrgInQuery = "",
 ) -> Pattern:
     """Fields are merged, null removes one; pattern_id, tier and customer_id cannot be overwritten."""
-    return await request.engine.patterns.change(request.principal, tier, pattern_id, data)
+    return await request.engine.patterns.change(request.principal, tier, pattern_id, within(data, org_id))
 
 
 @delete(
@@ -64,9 +69,11 @@ async def change_pattern(
     status_code=200,
     responses=refusals(403, 404, 422),
 )
-async def delete_pattern(request: ApiRequest, tier: TierInPath, pattern_id: IdInPath) -> Deleted:
+async def delete_pattern(
+    request: ApiRequest, tier: TierInPath, pattern_id: IdInPath, org_id: OrgInQuery = ""
+) -> Deleted:
     """One's own E1; E2 and E3 by admins only."""
-    await request.engine.patterns.delete(request.principal, tier, pattern_id)
+    await request.engine.patterns.delete(request.principal, tier, pattern_id, org_id or None)
     return Deleted("deleted")
 
 

@@ -7,7 +7,7 @@ from ...engine.answers import Evaluation, Retrieval, Score
 from ...engine.requests import EvaluateRequest, RetrieveRequest, ScoreRequest
 from ...steering.scoring import score_step
 from ..request import ApiRequest
-from .described import JsonBody, refusals
+from .described import JsonBody, OrgInQuery, refusals, within
 
 LONG_TEXT = 4_000
 """Characters from which on scoring takes more than a fraction of a millisecond."""
@@ -21,9 +21,9 @@ LONG_TEXT = 4_000
     status_code=200,
     responses=refusals(body=True),
 )
-async def retrieve(data: JsonBody[RetrieveRequest], request: ApiRequest) -> Retrieval:
+async def retrieve(data: JsonBody[RetrieveRequest], request: ApiRequest, org_id: OrgInQuery = "") -> Retrieval:
     """E1 of one's own organisation, E2 by similarity, E3 all of them; no match is an empty list."""
-    return await request.engine.retriever.retrieve(request.principal, data)
+    return await request.engine.retriever.retrieve(request.principal, within(data, org_id))
 
 
 @post(
@@ -34,9 +34,9 @@ async def retrieve(data: JsonBody[RetrieveRequest], request: ApiRequest) -> Retr
     status_code=200,
     responses=refusals(409, body=True),
 )
-async def evaluate(data: JsonBody[EvaluateRequest], request: ApiRequest) -> Evaluation:
+async def evaluate(data: JsonBody[EvaluateRequest], request: ApiRequest, org_id: OrgInQuery = "") -> Evaluation:
     """Scores of a whole trace, or with `run_id` and `offset` of one that goes on where an earlier call ended."""
-    return await request.engine.evaluator.evaluate(request.principal, data)
+    return await request.engine.evaluator.evaluate(request.principal, within(data, org_id))
 
 
 @post(

@@ -5,7 +5,7 @@ from litestar import delete, get, patch, post
 from ...engine.answers import Profile
 from ...engine.requests import ProfileChange, ProfileCreate
 from ..request import ApiRequest
-from .described import Deleted, IdInPath, JsonBody, OrgInQuery, refusals
+from .described import Deleted, IdInPath, JsonBody, OrgInQuery, refusals, within
 
 
 @get(
@@ -28,9 +28,9 @@ async def list_profiles(request: ApiRequest, org_id: OrgInQuery = "") -> list[Pr
     status_code=201,
     responses=refusals(403, 409, body=True),
 )
-async def create_profile(data: JsonBody[ProfileCreate], request: ApiRequest) -> Profile:
+async def create_profile(data: JsonBody[ProfileCreate], request: ApiRequest, org_id: OrgInQuery = "") -> Profile:
     """Its name can be used as `task_profile` from now on."""
-    return await request.engine.profiles.create(request.principal, data)
+    return await request.engine.profiles.create(request.principal, within(data, org_id))
 
 
 @get(
@@ -40,9 +40,9 @@ async def create_profile(data: JsonBody[ProfileCreate], request: ApiRequest) -> 
     tags=["profiles"],
     responses=refusals(404, 422),
 )
-async def show_profile(request: ApiRequest, profile_id: IdInPath) -> Profile:
+async def show_profile(request: ApiRequest, profile_id: IdInPath, org_id: OrgInQuery = "") -> Profile:
     """By its id."""
-    return await request.engine.profiles.show(request.principal, profile_id)
+    return await request.engine.profiles.show(request.principal, profile_id, org_id or None)
 
 
 @patch(
@@ -52,9 +52,11 @@ async def show_profile(request: ApiRequest, profile_id: IdInPath) -> Profile:
     tags=["profiles"],
     responses=refusals(403, 404, body=True),
 )
-async def change_profile(data: JsonBody[ProfileChange], request: ApiRequest, profile_id: IdInPath) -> Profile:
+async def change_profile(
+    data: JsonBody[ProfileChange], request: ApiRequest, profile_id: IdInPath, org_id: OrgInQuery = ""
+) -> Profile:
     """What is left out stays; those built in cannot be changed."""
-    return await request.engine.profiles.change(request.principal, profile_id, data)
+    return await request.engine.profiles.change(request.principal, profile_id, within(data, org_id))
 
 
 @delete(
@@ -65,9 +67,9 @@ async def change_profile(data: JsonBody[ProfileChange], request: ApiRequest, pro
     status_code=200,
     responses=refusals(403, 404, 422),
 )
-async def delete_profile(request: ApiRequest, profile_id: IdInPath) -> Deleted:
+async def delete_profile(request: ApiRequest, profile_id: IdInPath, org_id: OrgInQuery = "") -> Deleted:
     """Those built in cannot be deleted."""
-    await request.engine.profiles.delete(request.principal, profile_id)
+    await request.engine.profiles.delete(request.principal, profile_id, org_id or None)
     return Deleted("deleted")
 
 

@@ -6,11 +6,13 @@ from litestar import get, post
 from litestar.params import Parameter
 
 from ...engine.answers import EventsReceipt, Run, RunWithSteps, StepScores
-from ...engine.requests import EventsRequest, RunFinish, RunStart, Step
+from ...engine.requests import RunFinish, RunStart, Step
+from ..bodies import EventsBody, refused
 from ..request import ApiRequest
-from .described import JsonBody, OrgInQuery, ProjectInQuery, RunIdInPath, refusals
+from .described import JsonBody, OrgInQuery, ProjectInQuery, RunIdInPath, refusals, within
 
-Limit = Annotated[int, Parameter(ge=1, le=500, description="How many at most.")]
+MOST_LISTED = 500
+Limit = Annotated[int, Parameter(ge=1, description=f"How many at most; never more than {MOST_LISTED}.")]
 Offset = Annotated[int, Parameter(ge=0, le=2**31, description="How many to skip.")]
 
 
@@ -22,9 +24,9 @@ Offset = Annotated[int, Parameter(ge=0, le=2**31, description="How many to skip.
     status_code=201,
     responses=refusals(409, body=True),
 )
-async def start_run(data: JsonBody[RunStart], request: ApiRequest) -> Run:
+async def start_run(data: JsonBody[RunStart], request: ApiRequest, org_id: OrgInQuery = "") -> Run:
     """Idempotent: a run that is known already stays as it is."""
-    return await request.engine.runs.start(request.principal, data)
+    return await request.engine.runs.start(request.principal, within(data, org_id))
 
 
 @post(
@@ -39,7 +41,7 @@ async def add_step(
     data: JsonBody[Step], request: ApiRequest, run_id: RunIdInPath, org_id: OrgInQuery = ""
 ) -> StepScores:
     """Stored, scored and answered; idempotent on run and step_index."""
-    return await request.engine.runs.step(request.principal, run_id, data, org_id=org_id or None)
+    return await request.engine.runs.step(request.principal, run_id, within(data, org_id))
 
 
 @post(
@@ -54,7 +56,7 @@ async def finish_run(
     data: JsonBody[RunFinish], request: ApiRequest, run_id: RunIdInPath, org_id: OrgInQuery = ""
 ) -> Run:
     """The last outcome that is sent counts."""
-    return await request.engine.runs.finish(request.principal, run_id, data, org_id=org_id or None)
+    return await request.engine.runs.finish(request.principal, run_id, within(data, org_id))
 
 
 @get("/monitor/runs", operation_id="list_runs", summary="Runs, newest first", tags=["runs"], responses=refusals(422))
@@ -66,7 +68,8 @@ async def list_runs(
     project_id: ProjectInQuery = "",
 ) -> list[Run]:
     """Those that the key can see."""
-    return await request.engine.runs.list(request.principal, limit, offset, org_id or None, project_id or None)
+    shown = min(limit, MOST_LISTED)
+    return await request.engine.runs.list(request.principal, shown, offset, org_id or None, project_id or None)
 
 
 @get(
@@ -88,10 +91,15 @@ async def show_run(request: ApiRequest, run_id: RunIdInPath, org_id: OrgInQuery 
     tags=["runs"],
     status_code=200,
     responses=refusals(body=True),
+    dto=EventsBody,
 )
-async def add_events(data: JsonBody[EventsRequest], request: ApiRequest) -> EventsReceipt:
-    """Each is `run_start`, `step` or `run_finish` with the fields of its own route; a bad one spoils no other."""
-    return await request.engine.runs.events(request.principal, data.events)
+async def add_events(data: JsonBody[bytes], request: ApiRequest, org_id: OrgInQuery = "") -> EventsReceipt:
+    """Each is `run_start`, `step` or `run_finish` with the fields of its own route, or `run_interrupt`.
+
+    The last one says that the run waits for a person. A bad event spoils no other.
+    """
+    with refused():
+        return await request.engine.runs.events_in(request.principal, data, org_id or None)
 
 
 HANDLERS = (start_run, list_runs, show_run, add_step, finish_run, add_events)

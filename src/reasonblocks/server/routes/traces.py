@@ -7,7 +7,7 @@ from ...engine.answers import TraceReceipt
 from ...engine.requests import TraceUpload
 from ..answer import JsonAnswer
 from ..request import ApiRequest
-from .described import JsonBody, refusals
+from .described import JsonBody, OrgInQuery, refusals, within
 
 
 @post(
@@ -19,9 +19,11 @@ from .described import JsonBody, refusals
     responses=refusals(409, body=True)
     | {202: ResponseSpec(TraceReceipt, generate_examples=False, description="A manifest with its calls is stored.")},
 )
-async def store_trace(data: JsonBody[TraceUpload], request: ApiRequest) -> JsonAnswer[TraceReceipt]:
+async def store_trace(
+    data: JsonBody[TraceUpload], request: ApiRequest, org_id: OrgInQuery = ""
+) -> JsonAnswer[TraceReceipt]:
     """A trace with its steps (200), or a manifest with its calls (202)."""
-    receipt = await request.engine.traces.store(request.principal, data)
+    receipt = await request.engine.traces.store(request.principal, within(data, org_id))
     return JsonAnswer(receipt, status_code=200 if data.manifest is None else 202)
 
 

@@ -204,6 +204,12 @@ def _findings() -> None:
 
 def _rest() -> None:
     op.create_table(
+        "facts",
+        sa.Column("name", sa.String(length=64), nullable=False),
+        sa.Column("value", sa.Text(), nullable=False),
+        sa.PrimaryKeyConstraint("name", name=op.f("pk_facts")),
+    )
+    op.create_table(
         "vectors",
         sa.Column("kind", sa.String(length=16), nullable=False),
         sa.Column("item_id", sa.String(length=128), nullable=False),
