@@ -4,14 +4,15 @@ import os
 
 import click
 
+from . import options
+
 
 @click.command()
 def demo() -> None:
     """Watch an agent run into a loop, and see it steered out of it. Offline, no key, nothing is kept."""
-    from ..api.embedded import require_engine
+    options.require_engine()
     from ..demo.story import tell
 
-    require_engine("demo was called")
     for name in [name for name in os.environ if name.startswith("REASONBLOCKS_")]:
         del os.environ[name]  # the same story for everybody, whatever is set for their own agents
     tell(click.echo)

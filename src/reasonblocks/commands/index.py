@@ -4,6 +4,7 @@ import asyncio
 
 import click
 
+from ..errors import SettingsError
 from . import options
 
 
@@ -17,13 +18,14 @@ def index() -> None:
 @options.embeddings
 def rebuild(data_dir: str | None, embeddings: str | None) -> None:
     """Make the vector index anew from the database; processes that are running make theirs anew as well."""
-    from ..api.embedded import require_engine
+    options.require_engine()
     from ..engine.engine import Engine
     from ..engine.location import resolve_data_dir
     from ..engine.settings import EngineSettings
 
-    require_engine("index rebuild was called")
     settings = EngineSettings.from_environment(resolve_data_dir(data_dir), embeddings)
+    if settings.data_dir is None:
+        raise SettingsError("there is nothing to rebuild in :memory:, which keeps nothing; name a directory")
 
     async def rebuilt() -> int:
         engine = await Engine.open(settings)

@@ -1,11 +1,14 @@
 """Options that several commands have."""
 
+import importlib.util
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
 
+from ..api.embedded import NEEDED as ENGINE_PACKAGES
 from ..engine.location import default_data_dir
+from ..errors import SettingsError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -26,6 +29,15 @@ def embeddings(command: Command) -> Command:
         metavar="SETTING",
         help="minilm (the default, offline), PROVIDER:MODEL of LangChain, or package.module:attribute.",
     )(command)
+
+
+def require_engine(*more: str, extra: str = "engine") -> None:
+    """Raise the error that names what is not installed, and the extra that brings it."""
+    missing = [name for name in (*ENGINE_PACKAGES, *more) if importlib.util.find_spec(name) is None]
+    if missing:
+        raise SettingsError(
+            f"{', '.join(missing)} is needed here and not installed: run `pip install 'reasonblocks[{extra}]'`"
+        )
 
 
 def _home(path: str) -> str:

@@ -1,13 +1,8 @@
 """`reasonblocks serve`: rb-api by HTTP."""
 
-import importlib.util
-
 import click
 
-from ..errors import SettingsError
 from . import options
-
-INSTALL = "pip install 'reasonblocks[server]'"
 
 
 @click.command()
@@ -25,9 +20,7 @@ def serve(cors_origins: tuple[str, ...], **given: object) -> None:
     Static admin keys come from REASONBLOCKS_KEYS (separated by commas); a first start without any key prints one.
     Every option can also be given as REASONBLOCKS_<OPTION> (origins, separated by commas: REASONBLOCKS_CORS_ORIGINS).
     """
-    for name in ("litestar", "uvicorn"):
-        if importlib.util.find_spec(name) is None:
-            raise SettingsError(f"the server needs {name!r}, which is not installed: run `{INSTALL}`")
+    options.require_engine("litestar", "uvicorn", extra="server")
     from ..server.run import serve as run_server
     from ..server.settings import ServerSettings
 

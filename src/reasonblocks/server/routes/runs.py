@@ -22,7 +22,7 @@ Offset = Annotated[int, Parameter(ge=0, le=2**31, description="How many to skip.
     summary="A run begins",
     tags=["runs"],
     status_code=201,
-    responses=refusals(409, body=True),
+    responses=refusals(404, 409, body=True),
 )
 async def start_run(data: JsonBody[RunStart], request: ApiRequest, org_id: OrgInQuery = "") -> Run:
     """Idempotent: a run that is known already stays as it is."""
