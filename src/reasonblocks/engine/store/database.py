@@ -1,9 +1,11 @@
 """A SQLite database as the engine uses it: many readers, one writer at a time, other processes beside it."""
 
 import asyncio
+import contextlib
 import os
 import secrets
 import sqlite3
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -93,6 +95,7 @@ def _created(data_dir: Path) -> Path:
     try:
         data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        _turn_on_write_ahead_log(path)
     except OSError as error:
         in_the_way = next((part for part in (data_dir, *data_dir.parents) if part.exists() and not part.is_dir()), None)
         reason = f"{str(in_the_way)!r} is a file" if in_the_way else error.strerror or error
@@ -104,13 +107,26 @@ def _created(data_dir: Path) -> Path:
     return path
 
 
+def _turn_on_write_ahead_log(path: Path) -> None:
+    """Once for the file, which remembers it. SQLite does not wait for others here, so we do."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    with contextlib.closing(sqlite3.connect(path, timeout=BUSY_SECONDS)) as connection:
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.DatabaseError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    return  # it cannot be written, or is no database: whoever opens it is told so
+                time.sleep(0.01)
+
+
 def set_up(connection: Any, _record: object) -> None:
     """A new connection: SQLAlchemy says when a transaction begins, not the driver."""
     connection.isolation_level = None
     cursor = connection.cursor()
     for pragma in (
         f"busy_timeout={int(BUSY_SECONDS * 1000)}",
-        "journal_mode=WAL",
         # In WAL mode this survives the end of the process at any moment; only a power cut may cost the last commits.
         "synchronous=NORMAL",
         "foreign_keys=ON",
