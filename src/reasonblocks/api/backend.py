@@ -52,6 +52,10 @@ class Backend(Protocol):
         """Whether events may be sent many at a time."""
 
     @property
+    def linger_seconds(self) -> float:
+        """How long the first event after a pause waits for company."""
+
+    @property
     def interrupts(self) -> bool:
         """Whether it wants to know that a run waits for a person."""
 

@@ -56,6 +56,8 @@ class EmbeddedBackend:
 
     batches = True
     interrupts = True
+    linger_seconds = 0.12
+    """Longer than for a server: each delivery is a transaction in the agent's own process."""
 
     def __init__(self, data_dir: Path | None) -> None:
         importlib.import_module("reasonblocks.engine.engine")  # here, where blocking is allowed

@@ -26,6 +26,12 @@ Result = TypeVar("Result")
 RETRIABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 SEND_SECONDS = 5.0
 """How long one delivery of events may take; they wait in the background, not in the agent."""
+LINGER_SECONDS = 0.05
+"""How long the first event after a pause waits for company.
+
+A delivery for every single event would have the two threads hand the interpreter lock back and forth all
+the time, and the agent would pay for it.
+"""
 MAX_CURSORS = 10_000
 MOST_CONFLICTS = 3
 """How often a server may say that it holds other steps than we thought, in one evaluation."""
@@ -203,6 +209,8 @@ class RemoteBackend:
         raise AssertionError("the last attempt returns or raises")
 
     # -- deliveries ------------------------------------------------------------------------------
+
+    linger_seconds = LINGER_SECONDS
 
     @property
     def batches(self) -> bool:

@@ -23,12 +23,6 @@ MAILBOX_LIMIT = 20_000
 LANES = 16
 """Runs that are served at once where events go one by one."""
 MOST_IN_LANES = 2_000
-LINGER_SECONDS = 0.05
-"""How long the first event after a pause waits for company.
-
-A delivery for every single event would have the two threads hand the interpreter lock back and forth all
-the time, and the agent would pay for it.
-"""
 FIRST_RETRY, LONGEST_RETRY = 0.1, 2.0
 LONGEST_RETRY_AFTER = 60.0
 """A server may ask for more patience than this, and be wrong."""
@@ -265,7 +259,7 @@ class TelemetryStream:
                 if self._retiring and not self._lanes:
                     return
                 await ready.wait()
-                await asyncio.sleep(0 if self._waiting else LINGER_SECONDS)
+                await asyncio.sleep(0 if self._waiting else self._backend.linger_seconds)
                 ready.clear()
                 continue
             if self._backend.batches:
