@@ -7,6 +7,7 @@ never on one they may themselves be blocking. A forked child starts anew: thread
 import asyncio
 import atexit
 import concurrent.futures
+import concurrent.futures.thread  # whose own end is registered when it is loaded: ours has to come before it
 import contextlib
 import logging
 import os
