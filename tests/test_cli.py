@@ -212,6 +212,14 @@ def test_an_embedder_that_cannot_be_is_refused(data_dir: Path) -> None:
 # -- demo ------------------------------------------------------------------------------------------
 
 
+def test_the_demo_ends_without_a_word_on_stderr() -> None:
+    """As a process of its own: an engine in memory is closed before the interpreter takes its threads away."""
+    done = subprocess.run(
+        [sys.executable, "-m", "reasonblocks", "demo"], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_demo_shows_a_loop_that_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The monitor fires, the agent hears of it, and the steered run ends with fewer model calls and an answer."""
     monkeypatch.setenv("REASONBLOCKS_DISABLED", "1")  # what is set for one's own agents does not change the story
