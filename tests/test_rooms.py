@@ -11,7 +11,7 @@ SOURCE = Path(reasonblocks.__file__).parent
 
 FLOORS = [
     {"_version", "errors", "limits", "secret", "types"},
-    {"fsm", "sanitize", "settings"},
+    {"fsm", "recordings", "sanitize", "settings"},
     {"format_routing", "runtime"},
     {"engine"},
     {"api"},
@@ -24,7 +24,8 @@ FLOORS = [
     {"admission"},
     {"middleware"},
     {"client"},
-    {"server", "demo"},
+    {"server", "demo", "replay", "testing"},
+    {"report"},
     {"commands"},
     {"cli"},
     {"__init__", "__main__"},

@@ -30,7 +30,7 @@ class Wordless:
     failure_type = "loop"
     description = "Knows without evidence."
 
-    def start(self) -> MonitorState:
+    def start(self, task: str) -> MonitorState:
         return self
 
     def observe(self, step: StepFeatures) -> Reading:

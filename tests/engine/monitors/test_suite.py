@@ -84,7 +84,7 @@ class Counter:
         self.broken = broken
         self.score = score
 
-    def start(self) -> MonitorState:
+    def start(self, task: str) -> MonitorState:
         return self
 
     def observe(self, step: StepFeatures) -> Reading:
@@ -124,7 +124,7 @@ def test_monitors_are_found_by_entry_point(
     (tmp_path / "rb_extra_monitors.py").write_text(
         "class Good:\n"
         "    name = 'good'\n    failure_type = 'none'\n    description = 'Fine.'\n"
-        "    def start(self): return self\n"
+        "    def start(self, task): return self\n"
         "    def observe(self, step): raise RuntimeError\n"
         "class Taken(Good):\n    name = 'semantic_loop'\n"
     )

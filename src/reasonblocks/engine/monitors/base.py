@@ -51,8 +51,8 @@ class Monitor(Protocol):
     def description(self) -> str:
         """One sentence for people."""
 
-    def start(self) -> MonitorState:
-        """The memory of a run that has not begun."""
+    def start(self, task: str) -> MonitorState:
+        """The memory of a run that has not begun; `task` is what the agent was asked to do, empty if nobody said."""
 
 
 class Fading:

@@ -50,7 +50,7 @@ class ClaimContradiction:
     failure_type = "contradiction"
     description = "A claim is turned round without a word, or stands against the result it follows."
 
-    def start(self) -> MonitorState:
+    def start(self, task: str) -> MonitorState:
         """The memory of a run that has not begun."""
         return _State()
 

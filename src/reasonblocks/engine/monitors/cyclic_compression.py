@@ -40,7 +40,7 @@ class CyclicCompression:
     failure_type = "churn"
     description = "What is known already is summed up again and again, and nothing is added to it."
 
-    def start(self) -> MonitorState:
+    def start(self, task: str) -> MonitorState:
         """The memory of a run that has not begun."""
         return _State()
 

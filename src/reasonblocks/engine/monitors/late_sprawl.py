@@ -34,7 +34,7 @@ class LateSprawl:
     failure_type = "sprawl"
     description = "Late in the run one new thing after another is begun that has little to do with what came before."
 
-    def start(self) -> MonitorState:
+    def start(self, task: str) -> MonitorState:
         """The memory of a run that has not begun."""
         return _State()
 

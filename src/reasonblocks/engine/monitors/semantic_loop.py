@@ -48,7 +48,7 @@ class SemanticLoop:
     failure_type = "loop"
     description = "The same calls, or reworded ones, are made again and again, and their results do not change."
 
-    def start(self) -> MonitorState:
+    def start(self, task: str) -> MonitorState:
         """The memory of a run that has not begun."""
         return _State()
 

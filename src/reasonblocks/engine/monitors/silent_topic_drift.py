@@ -36,7 +36,7 @@ class SilentTopicDrift:
     failure_type = "drift"
     description = "Several steps in a row have next to nothing in common with the run before them, and nobody said why."
 
-    def start(self) -> MonitorState:
+    def start(self, task: str) -> MonitorState:
         """The memory of a run that has not begun."""
         return _State()
 

@@ -61,9 +61,9 @@ class MonitorSuite:
             for monitor in self.monitors
         ]
 
-    def start(self) -> "Trajectory":
+    def start(self, task: str = "") -> "Trajectory":
         """A trajectory without any steps."""
-        return Trajectory(self)
+        return Trajectory(self, task)
 
 
 class Trajectory:
@@ -71,9 +71,9 @@ class Trajectory:
 
     __slots__ = ("_recent", "_states", "_suite", "_thoughts", "length")
 
-    def __init__(self, suite: MonitorSuite) -> None:
+    def __init__(self, suite: MonitorSuite, task: str) -> None:
         self._suite = suite
-        self._states = [_Contained(monitor) for monitor in suite.monitors]
+        self._states = [_Contained(monitor, task) for monitor in suite.monitors]
         self._recent: deque[tuple[int, bytes, SuiteReading]] = deque(maxlen=RECENT)
         self._thoughts: deque[str] = deque(maxlen=THOUGHTS)
         self.length = 0
@@ -120,11 +120,11 @@ class _Contained:
 
     __slots__ = ("_state", "name")
 
-    def __init__(self, monitor: Monitor) -> None:
+    def __init__(self, monitor: Monitor, task: str) -> None:
         self.name = monitor.name
         self._state: MonitorState | None = None
         try:
-            self._state = monitor.start()
+            self._state = monitor.start(task)
         except Exception as error:
             incidents.note(f"monitor {self.name!r}", error)
 

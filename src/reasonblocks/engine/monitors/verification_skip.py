@@ -47,7 +47,7 @@ class VerificationSkip:
     failure_type = "unverified"
     description = "The work is called done although the last change was never tried, or the last trial failed."
 
-    def start(self) -> MonitorState:
+    def start(self, task: str) -> MonitorState:
         """The memory of a run that has not begun."""
         return _State()
 
