@@ -11,7 +11,7 @@ caches as they are in a server. Times and ratios are medians over the rounds. Th
 server, which other work on the machine disturbs least; what a client waits stands beside it.
 
 evaluate    one new step a call, runs of 50 steps, against a bare route that decodes the same body and gives the same
-            answer, and the monitors without anything around them. The second line leaves the monitors out.
+            answer: what the monitors take is ours. The second line adds them, without anything around, to the route.
 retrieve    e2 with a failure type and e1, each lookup finds three patterns, against the bare route and a bare query of
             qdrant-edge with the same points and filter for every vector that is looked up: one thought has one, of
             three the newest is looked up by itself as well. The server remembers the vectors of the contexts: what the

@@ -53,7 +53,7 @@ def data_dir(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], ["demo", "index", "keys", "serve", "--version"]),
+        ([], ["demo", "index", "keys", "replay", "report", "serve", "--version"]),
         (["keys"], ["create", "list", "revoke"]),
         (["keys", "create"], ["--org", "--project", "--name", "--test", "--data-dir", "REASONBLOCKS_DATA_DIR"]),
         (["keys", "list"], ["--org", "--data-dir"]),
@@ -62,6 +62,8 @@ def data_dir(tmp_path: Path) -> Path:
         (["index"], ["rebuild"]),
         (["index", "rebuild"], ["--data-dir", "--embeddings"]),
         (["demo"], ["Offline"]),
+        (["replay"], ["RUNS", "--output", "--profile", "--jobs"]),
+        (["report"], ["RUNS REPLAY", "--output", "--prefix"]),
     ],
 )
 def test_help_names_what_there_is(arguments: list[str], words: list[str]) -> None:
@@ -350,6 +352,8 @@ def without(packages: list[str], *arguments: str) -> subprocess.CompletedProcess
         (ENGINE + SERVER, ["keys", "list"], "engine"),
         (ENGINE + SERVER, ["index", "rebuild"], "engine"),
         (ENGINE + SERVER, ["demo"], "engine"),
+        (ENGINE + SERVER, ["replay", "runs.jsonl", "-o", "-"], "engine"),
+        (["numpy"], ["report", "runs.jsonl", "replay.jsonl", "-o", "-"], "engine"),
         (ENGINE + SERVER, ["serve"], "server"),
         ([name for name in ENGINE if name != "click"], ["keys", "list"], "engine"),  # many packages bring click
         (SERVER, ["serve", "--port", "0"], "server"),

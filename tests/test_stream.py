@@ -178,6 +178,34 @@ async def test_c34_redact_runs_before_anything_leaves_the_process(server: Standi
     assert "***" in str(server.bodies("evaluate"))
 
 
+@pytest.mark.parametrize(
+    ("told", "redact", "heard"),
+    [
+        ("", None, "What is the value?"),
+        ("Find the value", None, "Find the value"),
+        ("", lambda event: event | {"task": event["task"].upper()} if "task" in event else event, "WHAT IS THE VALUE?"),
+        ("Find it", lambda event: None if event["type"] == "run_start" else event, None),
+    ],
+    ids=["the request", "as told", "redacted", "dropped"],
+)
+async def test_a_server_that_knows_tasks_is_told_it_once(
+    connect: Connect, told: str, redact: Any, heard: str | None
+) -> None:
+    """With the first steps of a run: what the middleware was told, else what the person asked, redacted either way."""
+    with Standin(capabilities=(*NEW, "task")) as standin:
+        rb = connect(standin, redact=redact)
+        middleware = rb.middleware(task=told)
+        await know_capabilities(rb, standin)
+        replies = [say(f"Thought {number}.", call("lookup", key="k")) for number in range(3)]
+        agent = create_agent(ScriptedModel([*replies, "done"]), [lookup], middleware=[middleware])
+        await agent.ainvoke(QUESTION)
+        await rb.aclose()
+        tasks = [body.get("task") for body in standin.bodies("evaluate")]
+        assert tasks == ([heard] if heard else [""]) + [None] * (len(tasks) - 1)
+        assert len(tasks) > 1
+        assert standin.violations == []
+
+
 async def test_c34_an_event_that_redact_drops_is_not_sent_and_holds_nothing_up(
     server: Standin, connect: Connect
 ) -> None:

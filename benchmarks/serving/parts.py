@@ -45,8 +45,8 @@ def evaluate(pair: Pair, monitors: BareMonitors, material: Material, rounds: int
         print(f"  note: {injected} evaluations asked the embedder for a pattern; the figures hold that as well")
     route, ours = pair.bare.costs.by_round(rounds), pair.ours.costs.by_round(rounds)
     return [
-        Line("evaluate: route + monitors", route.plus(monitors.costs.by_round(rounds)), ours, BAR),
-        Line("  against the route alone", route, ours),
+        Line("evaluate: route", route, ours, BAR),
+        Line("  against route + monitors", route.plus(monitors.costs.by_round(rounds)), ours),
     ]
 
 

@@ -68,7 +68,7 @@ class Admission:
         config = get_config()
         if disabled() or identity.opted_out(config):
             return {HANDLE: RunHandle(None)}
-        return self.carry(self._begin(config, runtime), state)
+        return self.carry(self._begin(config, state, runtime), state)
 
     def find(self, state: Mapping[str, Any]) -> Watch | None:
         """The run of a hook: the one its state carries, else the one its checkpoint names."""
@@ -110,7 +110,7 @@ class Admission:
             return joined
         saved = state.get(SNAPSHOT)
         if not saved:
-            return self._begin(config, None)
+            return self._begin(config, state, None)
         known = registry.find(saved["run_id"]) if not invocation.travelled else None
         if known is None:
             return self._restore(saved, state, invocation)
@@ -118,13 +118,14 @@ class Admission:
         known.join(invocation)
         return known
 
-    def _begin(self, config: Mapping[str, Any], runtime: Runtime[Any] | None) -> Watch:
+    def _begin(self, config: Mapping[str, Any], state: Mapping[str, Any], runtime: Runtime[Any] | None) -> Watch:
         """A new run, reported as such."""
         given = self._unused_run_ids.pop() if self._unused_run_ids else None
         info = getattr(runtime, "execution_info", None)
         who = identity.identify(given, config, getattr(info, "run_id", None))
         watch = self._open(self._run(who), Invocation(config))
         watch.run.begin()
+        watch.run.hear(state["messages"])
         return watch
 
     def _restore(self, saved: Mapping[str, Any], state: Mapping[str, Any], invocation: Invocation) -> Watch:
@@ -137,6 +138,7 @@ class Admission:
         run = self._run(who)
         if travelled:
             run.begin()
+        run.hear(state["messages"])
         identity.restore(run, saved, state["messages"], self._setup.policy.all_injections, travelled=travelled)
         return self._open(run, invocation)
 

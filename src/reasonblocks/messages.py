@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolCall, ToolMessage
 
 from .api.wire import encode
 
@@ -142,3 +142,11 @@ def last_reply(messages: Sequence[BaseMessage]) -> AIMessage | None:
         if isinstance(message, AIMessage):
             return message
     return None
+
+
+def last_request(messages: Sequence[BaseMessage]) -> str:
+    """What a person asked for last; empty if nobody did."""
+    for message in reversed(messages):
+        if isinstance(message, HumanMessage):
+            return text_of(message)
+    return ""

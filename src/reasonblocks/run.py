@@ -15,6 +15,7 @@ from .messages import (
     Usage,
     action_of,
     all_observed,
+    last_request,
     newest_version,
     observed_after,
     thought_of,
@@ -22,10 +23,11 @@ from .messages import (
 )
 from .runtime.contain import contain
 from .steering.compose import Composed
+from .steering.course import Course
 from .steering.gate import E1_LOOK_BACK, MonitorGuard
-from .steering.plan import Prepared, Situation
+from .steering.plan import Prepared
 from .telemetry import events
-from .types import FSMState, InjectionNotice, MonitorEvaluation, StepLogEntry, StepRecord, TraceState, preview
+from .types import FSMState, InjectionNotice, MonitorEvaluation, StepLogEntry, StepRecord, preview
 
 SUCCESS = "success"
 OBSERVE_ONLY = "observe only: would have injected"
@@ -57,7 +59,7 @@ class OpenStep:
     """Calls as the tools got them, where that is known: a person may have edited one."""
 
 
-class Run:
+class Run(Course):
     """One agent run. Only its own hooks touch it, one at a time, so there are no locks."""
 
     def __init__(
@@ -70,32 +72,26 @@ class Run:
         relation: str | None = None,
         named: str | None = None,
     ) -> None:
-        self.run_id = run_id
+        super().__init__(
+            run_id,
+            task=str(facts.get("task", "")),
+            model=str(facts.get("model", "")),
+            score_window=outlets.score_window,
+            token_budget=outlets.token_budget,
+        )
         self.named = named
         """What the config called this run, whether it got that name or not."""
         self.parent_id = parent_id
         self.relation = relation
         """`nested` in its parent's tool, or `time_travel` from a checkpoint of it."""
         self.facts = dict(facts)
-        self.step = 0
-        """Model calls that have returned."""
-        self.state = FSMState.INIT
         self.step_log: list[StepLogEntry] = []
-        self.prepared: Prepared | None = None
         self.open_step: OpenStep | None = None
         self.outcome: str | None = None
         """What was last reported as the end of this run; `None` while it goes on."""
         self.errors: list[str] = []
         """What was contained since the last model call."""
         self._outlets = outlets
-        self._steps: list[StepRecord] = []
-        self._last_thought = ""
-        self._scores: tuple[float, ...] = ()
-        self._tokens = 0
-        self._spent = False
-        self._fired: dict[int, int] = {}
-        self._guard = MonitorGuard()
-        self._monitor_eval_history: list[MonitorEvaluation | None] = []
         self._marked: str | None = None
 
     # -- the life of a run -----------------------------------------------------------------------
@@ -106,6 +102,17 @@ class Run:
         if self.parent_id:
             metadata["reasonblocks"] = {"parent_run_id": self.parent_id, "relation": self.relation}
         self._post(events.run_start({**self.facts, "run_id": self.run_id, "metadata": metadata}))
+
+    def hear(self, messages: Sequence[BaseMessage]) -> None:
+        """Take what the agent is asked to do from its messages, where the middleware was not told.
+
+        The monitors see it, so it is redacted like the start of a run.
+        """
+        task, redact = self._task or last_request(messages), self._outlets.redact
+        if task and redact is not None:
+            kept = events.redacted(events.run_start({**self.facts, "run_id": self.run_id, "task": task}), redact)
+            task = str((kept or {}).get("task") or "")
+        self._task = task
 
     def mark(self, reason: str) -> None:
         """Name the outcome; it stands above whatever else ends the run."""
@@ -139,58 +146,13 @@ class Run:
 
     # -- before the model ------------------------------------------------------------------------
 
-    def situation(self, gate_threshold: float) -> Situation:
-        """What the next step's decisions depend on."""
-        return Situation(
-            step=self.step,
-            thought=self._last_thought,
-            trace=TraceState(
-                trace_id=self.run_id,
-                steps=tuple(self._steps),
-                current_state=self.state,
-                difficulty_history=self._scores,
-                total_tokens=self._tokens,
-                token_budget=self._outlets.token_budget,
-                task=str(self.facts.get("task", "")),
-                model=self.step_log[-1].model_id if self.step_log else str(self.facts.get("model", "")),
-            ),
-            fired=self._fired,
-            guard=self._guard,
-            evaluations=self._monitor_eval_history[-E1_LOOK_BACK:],
-            gate_threshold=gate_threshold,
-        )
-
-    def accept(self, prepared: Prepared, *, monitored: bool) -> None:
-        """Take what was decided for the next model call."""
-        self.prepared = prepared
-        self._spent = False
-        self.state = prepared.state
-        if prepared.difficulty is not None:
-            self._scores = (*self._scores, prepared.difficulty)[-self._outlets.score_window :]
-            if monitored:
-                self._monitor_eval_history.append(prepared.evaluation)
-
-    @property
-    def decided(self) -> Prepared:
-        """What was decided for the call that comes: nothing, where deciding failed."""
-        prepared = self.prepared
-        if prepared is not None and prepared.step == self.step:
-            return prepared
-        return Prepared(step=self.step, state=self.state)
-
-    def spend(self, composed: Composed) -> None:
-        """Count the queued guidance as given; only the first composition of a step costs anything."""
-        prepared = self.decided
-        if self._spent:
-            return
-        self._spent = True
-        for queued in composed.given:
-            self._fired[id(queued.injection)] = self._fired.get(id(queued.injection), 0) + 1
-            if isinstance(queued.injection, MonitorSteeringInjection):
-                self._guard = self._guard.spend(prepared.step, queued.pending[0].text or "")
-        if composed.texts and self._outlets.on_injection is not None:
+    def spend(self, composed: Composed) -> bool:
+        """Count the queued guidance as given, and tell whoever wants to know."""
+        first = super().spend(composed)
+        if first and composed.texts and self._outlets.on_injection is not None:
             with contain("on_injection", self.errors):
-                self._outlets.on_injection(self._notice(prepared, composed))
+                self._outlets.on_injection(self._notice(self.decided, composed))
+        return first
 
     def _notice(self, prepared: Prepared, composed: Composed) -> InjectionNotice:
         evaluation = prepared.evaluation
@@ -216,8 +178,7 @@ class Run:
         entry.model_id, entry.latency_ms = model_id, round(latency * 1000, 3)
         self.step_log.append(entry)
         self.open_step = OpenStep(message, entry, _details(prepared, entry))
-        self._tokens += usage.total
-        self.step += 1
+        self.advance(usage.total, model_id)
         self.errors = []
 
     def _entry(self, message: AIMessage, prepared: Prepared, composed: Composed, usage: Usage) -> StepLogEntry:
@@ -337,9 +298,7 @@ class Run:
     def _remember(self, index: int, reply: AIMessage, observed: dict[str, Observation]) -> None:
         """A step of the past, as far as its messages tell."""
         entry = StepLogEntry(step=index, timestamp=time.time(), tokens=usage_of(reply).total)
-        record = self._record_of(OpenStep(reply, entry, {}, observed), ())
-        self._steps.append(record)
-        self._last_thought = record.thought
+        self.remember(self._record_of(OpenStep(reply, entry, {}, observed), ()))
 
     def _recall_queued(self, queued: Mapping[str, str | None], by_label: Mapping[str, BaseInjection]) -> None:
         """The call that the memento was written for has returned: what was queued for it was given."""

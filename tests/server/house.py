@@ -37,9 +37,9 @@ class House:
         )
 
     @asynccontextmanager
-    async def another_app(self, **settings: Any) -> AsyncIterator[Litestar]:
+    async def another_app(self, *, short_lane: bool = True, **settings: Any) -> AsyncIterator[Litestar]:
         """The same engine behind other settings."""
-        app = create_app(ServerSettings(**(SETTINGS | settings)), self.engine)
+        app = create_app(ServerSettings(**(SETTINGS | settings)), self.engine, short_lane=short_lane)
         async with app.lifespan():
             yield app
 

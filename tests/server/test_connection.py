@@ -1,53 +1,18 @@
 """Connections before there is a request: how large a head may be, how long it may take, how many there may be."""
 
 import asyncio
-import contextlib
 import json
 import sys
-from collections.abc import AsyncIterator
-from typing import Any
 
 import pytest
 
 from reasonblocks.server import connection, run
-from reasonblocks.server.run import Server, listening, most_connections
-from reasonblocks.server.settings import ServerSettings
-from server.house import SETTINGS, House
+from reasonblocks.server.run import most_connections
+from server.house import House
+from server.wire import answered, listener
 
 GET = b"GET /health HTTP/1.1\r\nhost: x\r\n"
 END = b"\r\n"
-
-
-@contextlib.asynccontextmanager
-async def listener(house: House, **settings: Any) -> AsyncIterator[int]:
-    """The port of a server of ours on this loop."""
-    server = Server(house.app, house.engine, ServerSettings(**(SETTINGS | settings)))
-    server.config.lifespan = "off"  # the house has opened it
-    with pytest.MonkeyPatch.context() as patch, listening("127.0.0.1", 0) as socket:
-        patch.setattr(house.engine.live, "close", lambda: None)
-        running = asyncio.create_task(server.serve(sockets=[socket]))
-        try:
-            yield socket.getsockname()[1]
-        finally:
-            server.should_exit = True
-            await running
-
-
-async def answered(port: int, *parts: bytes) -> tuple[int, bytes]:
-    """Status and body of the answer to what is sent, once the server has closed; 0 for none."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    try:
-        with contextlib.suppress(ConnectionError):
-            for part in parts:
-                writer.write(part)
-                await writer.drain()
-        answer = await asyncio.wait_for(reader.read(), 10)
-    finally:
-        writer.close()
-    if not answer:
-        return 0, b""
-    head, _, body = answer.partition(b"\r\n\r\n")
-    return int(head.split()[1]), body
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,7 @@ EVALUATE: dict[str, Field] = {
     "project_id": TEXT,
 }
 INCREMENTAL: dict[str, Field] = {"run_id": RUN_ID, "offset": Field(int, required=True, low=0)}
+TASK: dict[str, Field] = {"task": Field(longest=4_000)}
 SCORE: dict[str, Field] = {"text": Field(required=True, longest=MAX_TEXT), "context": MAYBE_TEXT}
 RUN_START: dict[str, Field] = {
     "run_id": RUN_ID,

@@ -183,7 +183,8 @@ class Service:
 
     def _evaluate(self, request: Request) -> Answer:
         incremental = "offset" in request.body
-        self._check(request, rules.EVALUATE, rules.INCREMENTAL if incremental else {})
+        told = rules.TASK if "task" in self.capabilities else {}
+        self._check(request, rules.EVALUATE, rules.INCREMENTAL | told if incremental else {})
         steps: list[JSON] = request.body["steps"]
         if incremental and "incremental" not in self.capabilities:
             if request.body["offset"]:

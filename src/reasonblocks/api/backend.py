@@ -19,6 +19,7 @@ class Trajectory:
     model: str = ""
     task_profile: str = "coding"
     weights: Mapping[str, float] | None = None
+    task: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from ..engine.errors import Conflict, EngineError
 from ..engine.principal import LOCAL
 from ..engine.requests import EvaluateRequest, RetrieveRequest, TraceStep
 from ..errors import Rejected, SettingsError, Unavailable
+from ..limits import MAX_TASK
 from ..runtime.contain import describe
 from ..runtime.drivers import on_event_loop
 from ..runtime.supervisor import runtime
@@ -181,6 +182,7 @@ async def _evaluated(engine: "Engine", trajectory: Trajectory, cursor: Cursor) -
             weights=dict(trajectory.weights) if trajectory.weights else None,
             run_id=trajectory.run_id,
             offset=cursor.held,
+            task=wire.cap(trajectory.task, MAX_TASK),
         )
         try:
             answer = await engine.evaluator.evaluate(LOCAL, request)

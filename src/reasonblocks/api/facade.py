@@ -63,9 +63,10 @@ class ReasonBlocksAPI:
         model: str = "",
         task_profile: str = "coding",
         weights: Mapping[str, float] | None = None,
+        task: str = "",
     ) -> MonitorEvaluation:
         """What the monitors say about a trajectory."""
-        return await self._backend.evaluate(Trajectory(run_id, steps, model, task_profile, weights))
+        return await self._backend.evaluate(Trajectory(run_id, steps, model, task_profile, weights, task))
 
     async def _retrieve(self, query: Query) -> list[ETrace]:
         return (await self._backend.retrieve(query))[: query.top_k]

@@ -14,7 +14,7 @@ import msgspec
 
 from .._version import __version__
 from ..errors import Rejected, Unavailable
-from ..limits import MAX_STEPS
+from ..limits import MAX_STEPS, MAX_TASK
 from ..runtime.breaker import Breaker
 from ..secret import Secret, mask
 from ..types import ETrace, MonitorEvaluation, StepRecord
@@ -127,7 +127,7 @@ class RemoteBackend:
         if trajectory.weights:
             question["weights"] = dict(trajectory.weights)
         if "incremental" in (self.capabilities or ()):
-            return await self._continue(trajectory.run_id, cursor, question)
+            return await self._continue(trajectory, cursor, question)
         question["steps"] = cursor.newest()
         return await self._lookup(
             "/monitors/evaluate",
@@ -135,13 +135,18 @@ class RemoteBackend:
             lambda answer: wire.decode_evaluation(_accepted(answer).content),
         )
 
-    async def _continue(self, run_id: str, cursor: Cursor, question: dict[str, Any]) -> MonitorEvaluation:
+    async def _continue(self, trajectory: Trajectory, cursor: Cursor, question: dict[str, Any]) -> MonitorEvaluation:
         total = len(cursor.encoded)
+        knows_task = "task" in (self.capabilities or ())
         conflicts = 0
         while conflicts < MOST_CONFLICTS:
             offset = cursor.held
             steps = wire.oldest_within(cursor.encoded[offset:])
-            question |= {"run_id": run_id, "offset": offset, "steps": steps}
+            question |= {"run_id": trajectory.run_id, "offset": offset, "steps": steps}
+            if knows_task and offset == 0:
+                question["task"] = wire.cap(trajectory.task, MAX_TASK)
+            else:
+                question.pop("task", None)  # the server holds it with the steps
             answer = await self._lookup("/monitors/evaluate", wire.encode(question), _evaluation_or_conflict)
             if isinstance(answer, MonitorEvaluation):
                 cursor.held = offset + len(steps)

@@ -31,6 +31,17 @@ def embeddings(command: Command) -> Command:
     )(command)
 
 
+def monitors(command: Command) -> Command:
+    """How the monitors are set up."""
+    for option, example, says in (
+        ("--tool-roles", "TOOL=ROLE,...", "What tools do whose name does not tell, such as poll_job=waits."),
+        ("--monitor-thresholds", "NAME=SCORE,...", "From which score on monitors fire; the others fire at 0.6."),
+        ("--monitors-off", "NAME,...", "Monitors that are not asked."),
+    ):
+        command = click.option(option, metavar=example, help=says)(command)
+    return command
+
+
 def require_engine(*more: str, extra: str = "engine") -> None:
     """Raise the error that names what is not installed, and the extra that brings it."""
     missing = [name for name in (*ENGINE_PACKAGES, *more) if importlib.util.find_spec(name) is None]

@@ -7,6 +7,8 @@ from ..errors import ReasonBlocksError
 from .demo import demo
 from .index import index
 from .keys import keys
+from .replay import replay
+from .report import report
 from .serve import serve
 
 
@@ -27,5 +29,5 @@ def reasonblocks() -> None:
     """Watch AI agents while they work, and say the right sentence in time."""
 
 
-for command in (demo, index, keys, serve):
+for command in (demo, index, keys, replay, report, serve):
     reasonblocks.add_command(command)

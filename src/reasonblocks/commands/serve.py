@@ -10,6 +10,8 @@ from . import options
 @click.option("--port", type=int, help="The port; 0 takes any free one.  [default: 8484]")
 @options.data_dir
 @options.embeddings
+@options.monitors
+@click.option("--judge", metavar="PROVIDER:MODEL", help="A chat model for doubtful contradictions.  [default: nobody]")
 @click.option("--keep-days", type=float, help="Delete runs and traces that are older.  [default: keep them]")
 @click.option("--stale-after", type=float, help="Seconds of silence after which a run is abandoned.  [default: 86400]")
 @click.option("--cors-origin", "cors_origins", multiple=True, help="An origin whose pages may call; may be repeated.")

@@ -12,6 +12,7 @@ from .index.follower import Follower, prune_changes
 from .index.index import VectorIndex
 from .keys import Keys
 from .monitors.evaluation import Evaluator
+from .monitors.judge import Judge, resolve_judge
 from .monitors.registry import load_monitors
 from .monitors.suite import MonitorSuite
 from .monitors.trajectories import Trajectories
@@ -38,7 +39,12 @@ class Engine:
     """All that rb-api is. Lives on the event loop that opened it; `evaluator` and `retriever` serve any other, too."""
 
     def __init__(
-        self, settings: EngineSettings, database: Database, suite: MonitorSuite, embedding: EmbeddingWorker
+        self,
+        settings: EngineSettings,
+        database: Database,
+        suite: MonitorSuite,
+        embedding: EmbeddingWorker,
+        judge: Judge | None = None,
     ) -> None:
         transactions = Transactions(database)
         trajectories = Trajectories(suite)
@@ -53,7 +59,7 @@ class Engine:
         self.index = VectorIndex(database, follower, embedding, sources, _index_directory(settings))
         self.retriever = Retriever(self._catalogue, self.index, embedding)
         self.profiles = Profiles(database, transactions, suite, follower.notify)
-        self.evaluator = Evaluator(trajectories, self.retriever.retrieve, self.profiles.custom)
+        self.evaluator = Evaluator(trajectories, self.retriever.retrieve, self.profiles.custom, judge)
         self.runs = Runs(database, transactions, trajectories, weighing(self.evaluator), self.live)
         self.patterns = Patterns(database, follower)
         self.findings = FindingService(
@@ -74,14 +80,16 @@ class Engine:
         """Open everything, or nothing: what was opened is closed again if a later part cannot be."""
         # Files are read and modules imported here, which is not for an event loop.
         worker = await asyncio.to_thread(shared_worker, settings.embeddings)
-        suite = MonitorSuite(await asyncio.to_thread(load_monitors))
+        suite = await asyncio.to_thread(_suite, settings)
+        judge = await asyncio.to_thread(resolve_judge, settings.judge)
         library = await asyncio.to_thread(load_library)
         database = await asyncio.to_thread(Database.at, settings.data_dir)
-        engine = cls(settings, database, suite, worker)
+        engine = cls(settings, database, suite, worker, judge)
         try:
             engine._parts.push_async_callback(database.aclose)
             engine._parts.push_async_callback(engine._transactions.aclose)
             await prepare(database)
+            await engine._transactions.open()
             await engine.patterns.import_library(library)
             await engine._load()
             engine._start()
@@ -131,6 +139,10 @@ class Engine:
         if in_a_hurry:
             await self.runs.scorer.aclose(0)  # the next start picks them up
         await self._parts.aclose()
+
+
+def _suite(settings: EngineSettings) -> MonitorSuite:
+    return MonitorSuite(load_monitors(), settings.monitors)
 
 
 def _index_directory(settings: EngineSettings) -> Path | None:

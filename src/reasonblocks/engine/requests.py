@@ -75,6 +75,8 @@ class EvaluateRequest(msgspec.Struct):
     project_id: Name | None = None
     run_id: RunId | None = None
     offset: Annotated[int, Meta(ge=0, le=2**31)] | None = None
+    task: Annotated[str, Meta(max_length=MAX_TASK)] | None = None
+    """What the agent was asked to do; it counts with the first steps of a run, or with a whole trace."""
 
 
 class ScoreRequest(msgspec.Struct):

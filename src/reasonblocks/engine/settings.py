@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import SettingsError
+from .monitors.settings import NO_SETTINGS, MonitorSettings
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
+    from langchain_core.language_models import BaseChatModel
 
 DAY_SECONDS = 86_400.0
 
@@ -28,21 +30,33 @@ class EngineSettings:
     """Seconds without a sign of life after which a run counts as abandoned."""
     keep_days: float | None = None
     """How long runs and traces are kept; `None` is for ever."""
+    monitors: MonitorSettings = NO_SETTINGS
+    """Which monitors are off, when each of them fires, and what tools do."""
+    judge: "str | BaseChatModel | None" = None
+    """A chat model that gives a second opinion on contradictions; `None` asks nobody. See `monitors.judge`."""
 
     @classmethod
     def from_environment(cls, data_dir: Path | None, embeddings: str | None = None) -> "EngineSettings":
-        """Those of an embedded engine: what REASONBLOCKS_EMBEDDINGS, _STALE_AFTER and _KEEP_DAYS say."""
+        """Those of an embedded engine: what the variables REASONBLOCKS_<SETTING> say."""
         return cls(
             data_dir=data_dir,
             embeddings=embeddings or os.environ.get("REASONBLOCKS_EMBEDDINGS", "").strip() or None,
             stale_after=DAY_SECONDS if (stale := _number("STALE_AFTER")) is None else stale,
             keep_days=_number("KEEP_DAYS"),
+            monitors=monitors_from_environment(),
+            judge=os.environ.get("REASONBLOCKS_JUDGE", "").strip() or None,
         )
 
     def __post_init__(self) -> None:
         _check_positive("stale_after", self.stale_after, "seconds")
         if self.keep_days is not None:
             _check_positive("keep_days", self.keep_days, "days")
+
+
+def monitors_from_environment() -> MonitorSettings:
+    """What REASONBLOCKS_MONITORS_OFF, _MONITOR_THRESHOLDS and _TOOL_ROLES say."""
+    names = ("MONITORS_OFF", "MONITOR_THRESHOLDS", "TOOL_ROLES")
+    return MonitorSettings.parse(*(os.environ.get(f"REASONBLOCKS_{name}", "") for name in names))
 
 
 def _number(name: str) -> float | None:

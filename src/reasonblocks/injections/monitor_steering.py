@@ -32,6 +32,7 @@ class MonitorSteeringInjection(BaseInjection):
             model=state.model or self._model,
             task_profile=self._task_profile,
             weights=self._weights,
+            task=state.task,
         )
 
     async def retrieve(self, state: TraceState) -> list[PendingInjection]:

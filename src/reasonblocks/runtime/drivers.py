@@ -1,7 +1,8 @@
-"""The drivers of a plan: asynchronous on the caller's loop, synchronous on the runtime's own.
+"""The drivers of a plan: asynchronous on the caller's loop, synchronous on the runtime's own, or with neither.
 
 A plan is a generator of effects. A driver performs what it yields, all effects of one yield at once and
 all of a step under one deadline, and sends the answers back. An answer that cannot be had is `Unavailable`.
+The driver of a replay has no deadline and swallows nothing: what it asks answers on the spot, always the same.
 """
 
 import asyncio
@@ -73,6 +74,29 @@ def drive_sync(plan: Plan[Result], budget: StepBudget) -> Result:
             return finished.value  # type: ignore[no-any-return]
         refused = _refused(effects)
         answers = refused if refused else _perform_elsewhere(effects, deadline, budget)
+
+
+def drive_in_place(plan: Plan[Result]) -> Result:
+    """Run a plan whose questions are answered without waiting: no loop, no thread, no clock. An error is raised."""
+    answers: Sequence[Any] | None = None
+    while True:
+        try:
+            effects = next(plan) if answers is None else plan.send(answers)
+        except StopIteration as finished:
+            return finished.value  # type: ignore[no-any-return]
+        answers = [_answer_in_place(effect) for effect in effects]
+
+
+def _answer_in_place(effect: Effect) -> Any:
+    answer = effect.perform()
+    if not inspect.iscoroutine(answer):
+        return answer
+    try:
+        answer.send(None)
+    except StopIteration as finished:
+        return finished.value
+    answer.close()
+    raise RuntimeError(f"{effect.name} waits for something, and here nobody can: ask it on an event loop")
 
 
 def _refused(effects: Sequence[Effect]) -> list[Unavailable] | None:

@@ -8,9 +8,11 @@ from litestar import Response
 from litestar.connection import Request
 from litestar.types import Receive, Scope, Send
 
+from .headers import JSON
+from .problems import Answer
+
 Content = TypeVar("Content")
-_encoder = msgspec.json.Encoder()
-_JSON = (b"content-type", b"application/json")
+encoded = msgspec.json.Encoder().encode
 
 
 class JsonAnswer(Response[Content]):
@@ -25,21 +27,30 @@ class JsonAnswer(Response[Content]):
 
     def to_asgi_response(self, app: object, request: Request[Any, Any, Any], **_: Any) -> "Sending":  # type: ignore[override]
         """The answer as ASGI has it; what Litestar would merge into it, no route of ours sets."""
-        named = [(name.encode(), value.encode()) for name, value in self.headers.items()]
-        return Sending(self.status_code or 200, named, _encoder.encode(self.content))
+        return Sending(self.status_code or 200, named(self.headers), encoded(self.content))
 
 
 class Sending:
     """An answer that is ready to be sent."""
 
-    __slots__ = ("_body", "_headers", "_status")
+    __slots__ = ("body", "headers", "status")
 
     def __init__(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
-        self._status = status
-        self._headers = [*headers, _JSON, (b"content-length", b"%d" % len(body))]
-        self._body = body
+        self.status = status
+        self.headers = [*headers, JSON, (b"content-length", b"%d" % len(body))]
+        self.body = body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
-        await send({"type": "http.response.start", "status": self._status, "headers": self._headers})
-        await send({"type": "http.response.body", "body": self._body, "more_body": False})
+        await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
+        await send({"type": "http.response.body", "body": self.body, "more_body": False})
+
+
+def refusing(answer: Answer) -> Sending:
+    """An error that is ready to be sent."""
+    return Sending(answer.status, named(answer.headers), answer.encoded())
+
+
+def named(headers: Mapping[str, str]) -> list[tuple[bytes, bytes]]:
+    """Headers as ASGI has them."""
+    return [(name.encode(), value.encode()) for name, value in headers.items()]

@@ -43,6 +43,15 @@ class Doorkeeper:
         self._good_before: set[int] = set()
         """Traces of keys that were good when last looked up: these are not somebody's guesses."""
 
+    def recognise(self, keys: "Keys", authorization: bytes | None) -> Principal | None:
+        """The holder of a key that was good a moment ago and has a request to spend, without waiting for anything.
+
+        `None` says nothing against anybody: it is for `admit` to find out.
+        """
+        plain = presented(authorization)
+        principal = keys.known(plain) if plain else None
+        return principal if principal is not None and not self._by_key.take(principal.key_id) else None
+
     async def admit(self, keys: "Keys", authorization: bytes | None, address: str) -> Principal:
         """The holder of the key in the header, who still has a request to spend; a `Refusal` otherwise."""
         plain = presented(authorization)

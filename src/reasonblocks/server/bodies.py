@@ -1,13 +1,15 @@
 """Bodies: read under a cap and within a time, and decoded strictly."""
 
 import asyncio
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
 from litestar.dto import AbstractDTO
 from litestar.dto.data_structures import DTOFieldDefinition
+from litestar.handlers import BaseRouteHandler
 from litestar.openapi.spec import Reference, Schema
 from litestar.types import Receive
 from litestar.typing import FieldDefinition
@@ -22,8 +24,21 @@ DRAIN_BYTES = 32_000_000
 DRAIN_SECONDS = 5.0
 
 
-async def read(receive: Receive, announced: int | None, cap: int, *, waits: bool = False) -> bytes:
-    """The whole body, or a refusal: no more than `cap` bytes of it are ever held."""
+Decoded = Callable[[bytes], Any]
+"""From a body to what a handler takes as `data`."""
+
+
+async def read(
+    receive: Receive, announced: int | None, cap: int, *, waits: bool = False, arrived: bytes | None = None
+) -> bytes:
+    """The whole body, or a refusal: no more than `cap` bytes of it are ever held.
+
+    One that has `arrived` is not waited for: a clock that is set for nothing costs as much as a small lookup.
+    """
+    if arrived is not None:
+        if len(arrived) > cap:
+            raise _too_large(cap, ended=True)
+        return arrived
     if announced is not None and announced > cap:
         raise _too_large(cap, ended=not waits and await drained(receive))
     try:
@@ -82,7 +97,7 @@ async def drained(receive: Receive) -> bool:
 class StrictBody(AbstractDTO[Any]):
     """How Litestar gets a handler's `data`: straight from the bytes into the struct, nothing is coerced."""
 
-    _decoders: ClassVar[dict[Any, msgspec.json.Decoder[Any]]] = {}
+    _decoders: ClassVar[dict[Any, Decoded]] = {}
 
     @classmethod
     def create_for_field_definition(
@@ -111,14 +126,19 @@ class StrictBody(AbstractDTO[Any]):
         """No field is taken apart."""
         return False
 
-    def decode_bytes(self, value: bytes) -> Any:
-        """The body as the handler's struct."""
-        handler = self.asgi_connection.route_handler
-        decoder = self._decoders.get(handler.fn)
+    @classmethod
+    def decoder(cls, handler: BaseRouteHandler) -> Decoded:
+        """What makes the handler's struct of a body."""
+        decoder = cls._decoders.get(handler.fn)
         if decoder is None:
             assert handler.parsed_data_field is not None
-            decoder = self._decoders[handler.fn] = msgspec.json.Decoder(handler.parsed_data_field.annotation)
-        return decode(decoder, value)
+            decoder = partial(decode, msgspec.json.Decoder(handler.parsed_data_field.annotation))
+            cls._decoders[handler.fn] = decoder
+        return decoder
+
+    def decode_bytes(self, value: bytes) -> Any:
+        """The body as the handler's struct."""
+        return self.decoder(self.asgi_connection.route_handler)(value)
 
 
 class EventsBody(StrictBody):
@@ -129,23 +149,28 @@ class EventsBody(StrictBody):
         """The schema of what the bytes hold."""
         return super().create_openapi_schema(FieldDefinition.from_annotation(EventsRequest), handler_id, schema_creator)
 
-    def decode_bytes(self, value: bytes) -> Any:
+    @classmethod
+    def decoder(cls, handler: BaseRouteHandler) -> Decoded:
         """The body as it came."""
-        return value
+        return bytes
 
 
 def decode(decoder: msgspec.json.Decoder[Any], body: bytes) -> Any:
     """The body as what the decoder makes of it; a `Refusal` for what is no JSON, a `Misfit` for what does not fit."""
-    with refused():
-        try:
-            return decoder.decode(body)
-        except msgspec.ValidationError:
-            raise
-        except msgspec.DecodeError:
-            mended = without_lone_surrogates(body)
-            if mended == body:
-                raise
-        return decoder.decode(mended)
+    try:
+        return decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        with refused():
+            return _decode_mended(decoder, body, error)
+
+
+def _decode_mended(decoder: msgspec.json.Decoder[Any], body: bytes, error: Exception) -> Any:
+    """The body without what may have been in the decoder's way; the decoder's own error if that was something else."""
+    if isinstance(error, msgspec.DecodeError) and not isinstance(error, msgspec.ValidationError):
+        mended = without_lone_surrogates(body)
+        if mended != body:
+            return decoder.decode(mended)
+    raise error
 
 
 @contextmanager

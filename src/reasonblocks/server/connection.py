@@ -10,6 +10,9 @@ from typing import Any
 import msgspec
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from .exchange import EXCHANGE, Exchange
+from .gathering import Gathering
+
 LARGEST_HEAD = 65_536
 """Bytes of a request's line and headers."""
 HEAD_SECONDS = 15.0
@@ -25,6 +28,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().__init__(*args, **named)
         self._most_connections = self.limit_concurrency
         self.limit_concurrency = None  # it would answer only after the head was read, and not in JSON
+        self._gathering: Gathering
         self._between = True
         """Whether the next byte begins a message."""
         self._head_open = False
@@ -35,7 +39,8 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a connection, unless there are too many."""
-        super().connection_made(transport)
+        self._gathering = Gathering(transport, self.loop)
+        super().connection_made(self._gathering)  # type: ignore[arg-type]
         if self._most_connections is not None and len(self.connections) > self._most_connections:
             self._refuse(503, "too many connections; try again later", b"retry-after: 5\r\n")
         else:
@@ -49,18 +54,29 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Hand on what arrived, in pieces so small that a head over the limit is noticed before it is parsed."""
+        if self._between and self._head_timer is None and len(data) < LARGEST_HEAD and not self._refused:
+            heads = self._heads
+            super().data_received(data)
+            if self._between and heads != self._heads:
+                return  # nothing but whole requests, as it almost always is: there is nothing to watch
+            self._look_back(len(data), heads, in_head=True)
+            data = b""
         while data and not self._refused and not self.transport.is_closing():
             in_head = self._head_open or self._between
             piece = data[: LARGEST_HEAD - self._head_bytes] if in_head else data[:LARGEST_HEAD]
             data = data[len(piece) :]
             heads = self._heads
             super().data_received(piece)
-            whole = in_head and heads == self._heads  # nothing but head in it
-            self._head_bytes = self._head_bytes + len(piece) if self._head_open and whole else 0
-            if self._head_bytes >= LARGEST_HEAD:
-                self._refuse(431, f"the request line and headers have more than {LARGEST_HEAD} bytes")
+            self._look_back(len(piece), heads, in_head=in_head)
         if not self._refused and not self.transport.is_closing():
             self._watch()
+
+    def _look_back(self, size: int, heads: int, *, in_head: bool) -> None:
+        """Count what was handed on, if it was nothing but head."""
+        whole = in_head and heads == self._heads
+        self._head_bytes = self._head_bytes + size if self._head_open and whole else 0
+        if self._head_bytes >= LARGEST_HEAD:
+            self._refuse(431, f"the request line and headers have more than {LARGEST_HEAD} bytes")
 
     def on_message_begin(self) -> None:
         """The first byte of a head."""
@@ -72,11 +88,19 @@ class GuardedProtocol(HttpToolsProtocol):
         self._head_open = False
         self._heads += 1
         super().on_headers_complete()
+        self.scope[EXCHANGE] = Exchange(  # type: ignore[literal-required]
+            self.cycle, self._gathering, self.server_state
+        )
 
     def on_message_complete(self) -> None:
         """The last byte of a body."""
         self._between = True
         super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """The last byte of an answer."""
+        self._gathering.flush()
+        super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no HTTP, in the shape that all errors have."""

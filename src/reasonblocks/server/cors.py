@@ -31,9 +31,9 @@ class Cors:
         shown = [(b"access-control-allow-origin", allowed), _EXPOSED]
         return shown if self._any else [*shown, _VARY]
 
-    def preflight(self, method: str, headers: Mapping[bytes, bytes]) -> Headers | None:
-        """The further headers of the answer to a browser that asks first; `None` if that is not what this is."""
-        asks = method == "OPTIONS" and b"access-control-request-method" in headers
+    def preflight(self, headers: Mapping[bytes, bytes]) -> Headers | None:
+        """The further headers of the answer to OPTIONS of a browser that asks first; `None` for any other."""
+        asks = b"access-control-request-method" in headers
         return list(_PREFLIGHT) if asks and self._allowed(headers.get(b"origin")) else None
 
     def _allowed(self, origin: bytes | None) -> bytes | None:

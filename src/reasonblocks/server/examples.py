@@ -10,11 +10,11 @@ _STEP = {
     "observation_is_error": True,
 }
 _SCORES = {
-    "claim_contradiction": 0.0,
+    "claim_contradiction": 0.0285,
     "semantic_loop": 0.8,
-    "verification_skip": 0.0,
-    "cyclic_compression": 0.0,
-    "late_sprawl": 0.0,
+    "verification_skip": 0.1325,
+    "cyclic_compression": 0.0224,
+    "late_sprawl": 0.0091,
     "silent_topic_drift": 0.0,
 }
 _RUN = {
@@ -92,9 +92,9 @@ ANSWERS: dict[str, dict[str, dict[str, Any]]] = {
         "200": {
             "inject": True,
             "intervention_text": (
-                'Your recent steps show a loop: "run_tests tests/test_parser.py" / "1 failed, 11 passed". Within 4 '
-                "steps the same call was made 4 times and failed in the same way each time. Repeating it has brought "
-                "nothing new."
+                "Observed: a loop of failing attempts. Within 4 steps the same call was made 4 times and failed in the "
+                'same way each time. Evidence: "run_tests tests/test_parser.py" / "1 failed, 11 passed". Each attempt '
+                "has failed in the same way, so another one like it is unlikely to end otherwise."
             ),
             "failure_type": "loop",
             "injection_path": "strong",
@@ -102,7 +102,7 @@ ANSWERS: dict[str, dict[str, dict[str, Any]]] = {
             "fired": ["semantic_loop"],
             "pattern_id": None,
             "scores": _SCORES,
-            "composite": 0.2,
+            "composite": 0.2316,
             "evidence": [
                 {
                     "monitor": "semantic_loop",

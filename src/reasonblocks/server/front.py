@@ -12,17 +12,22 @@ from typing import TYPE_CHECKING, Any
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
+from .answer import named
 from .auth import Doorkeeper, presented
 from .bodies import drained
 from .cors import Cors
+from .exchange import EXCHANGE
+from .headers import Wardrobe
+from .lane import Lane, Operation
 from .limiter import neighbourhood
-from .logs import note
+from .logs import LOGGER, note
 from .paths import VERSION, routable
 from .problems import Answer, Refusal, explained
 from .request import VISIT, Visit
 from .streams import STREAM_PATH, Streams, while_good
 
 if TYPE_CHECKING:
+    from ..engine.engine import Engine
     from .settings import ServerSettings
 
 _START = secrets.token_hex(5)
@@ -35,25 +40,21 @@ ROOT = f"{VERSION}/"
 MOST_HEADERS = 256
 FAREWELL_SECONDS = 1.0
 """How long the end of a stream may take that the server ends: its reader may have stopped reading."""
-SECURITY_HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"cache-control", b"no-store"),
-    (b"referrer-policy", b"no-referrer"),
-)
-POLICY = b"content-security-policy"
-CLOSED_POLICY = (POLICY, b"default-src 'none'; frame-ancestors 'none'")
-"""For answers that are no pages; one that is brings its own."""
 LONGEST_LOGGED_PATH = 200
 
 
 class Front:
     """An ASGI layer: request id, path, CORS, key, rate, headers, log."""
 
-    def __init__(self, app: ASGIApp, settings: "ServerSettings") -> None:
+    def __init__(self, app: ASGIApp, settings: "ServerSettings", lane: Lane) -> None:
         self._app = app
+        self._lane = lane
+        self.engine: Engine
+        """Set before the first request; the application's own state would be asked for it twice, at a price."""
         self._doorkeeper = Doorkeeper(settings)
         self._streams = Streams(settings.max_streams)
         self._cors = Cors(settings.cors_origins)
+        self._wardrobe = Wardrobe(self._cors)
         self._max_body = settings.max_body
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -90,13 +91,14 @@ class Passage:
         self._status = 0
         self._ended = False
         self._headers: dict[bytes, bytes] = dict(scope["headers"])
-        self._visit = scope[VISIT] = Visit(_request_id(self._headers.get(b"x-request-id")))
+        self._visit = scope[VISIT] = Visit(_request_id(self._headers.get(b"x-request-id")), scope.get(EXCHANGE))
 
     async def go(self) -> None:
         """Admit, route, answer and log."""
         try:
             try:
-                admitted = await self._admitted()
+                operation = self._short_way()
+                admitted = operation is not None or await self._admitted()
                 streaming = admitted and self._method == "GET" and self._scope["path"] == STREAM_PATH
                 if streaming:
                     self._front._streams.enter(self._key_id())
@@ -105,10 +107,31 @@ class Passage:
             else:
                 if streaming:
                     await self._stream()
+                elif operation is not None:
+                    await self._do(operation)
                 elif admitted:
                     await self._front._app(self._scope, self._receive, self.send)
         finally:
             self._log()
+
+    def _short_way(self) -> Operation | None:
+        """What is asked for, if the short lane has it and the caller is known already."""
+        front, headers, visit = self._front, self._headers, self._visit
+        operation = front._lane.operation(self._scope, headers, visit)
+        if operation is not None:
+            visit.principal = front._doorkeeper.recognise(front.engine.keys, headers.get(b"authorization"))
+        return operation if visit.principal is not None else None
+
+    async def _do(self, operation: Operation) -> None:
+        """Have a request of the short lane answered."""
+        visit = self._visit
+        answer = await operation.answer(self._front.engine, visit, self._receive)
+        if answer.status == 200 and visit.exchange is not None and b"origin" not in self._headers:
+            head = self._front._wardrobe.json(len(answer.body), visit.request_id.encode())
+            if visit.exchange.answer(head, answer.body):
+                self._status, self._ended = 200, True
+                return
+        await answer(self._scope, self._receive, self.send)
 
     def _key_id(self) -> str:
         principal = self._visit.principal
@@ -117,7 +140,7 @@ class Passage:
 
     async def _stream(self) -> None:
         """Pass on a request whose answer has no end, but ends it with its key."""
-        keys = self._scope["litestar_app"].state.engine.keys
+        keys = self._front.engine.keys
         key = presented(self._headers.get(b"authorization")) or ""
 
         async def good() -> bool:
@@ -136,35 +159,40 @@ class Passage:
         """Whether the request is to be routed; a preflight and the root are answered here."""
         scope, headers, front = self._scope, self._headers, self._front
         path = routable(scope.get("raw_path") or scope["path"].encode("utf-8", "surrogateescape"))
-        scope["path"] = path = path[:-1] if path[:-1] in OPEN_PATHS and path[-1] == "/" else path
+        scope["path"] = path = path[:-1] if path[-1] == "/" and path[:-1] in OPEN_PATHS else path
         self._visit.length = _length(headers.get(b"content-length"))
         self._visit.waits = b"expect" in headers
         self._check_headers()
-        client = scope.get("client")
-        address = neighbourhood(client[0]) if client else ""
-        preflight = front._cors.preflight(scope["method"], headers)
-        if preflight is not None:
-            front._doorkeeper.count_visit(address, probe=False)
-            await self._reply(204, preflight, b"")
-            return False
-        if path == ROOT and self._method in ("GET", "HEAD"):
-            front._doorkeeper.count_visit(address, probe=False)
-            await self._reply(307, [(b"location", b"docs"), (b"content-length", b"0")], b"")
-            return False
-        if scope["method"] == "OPTIONS":
+        if self._method == "OPTIONS":
+            preflight = front._cors.preflight(headers)
+            if preflight is not None:
+                front._doorkeeper.count_visit(self._address(), probe=False)
+                await self._reply(204, preflight, b"")
+                return False
             # Litestar's own answer names but one method of a path, its refusal of an unknown one names all.
             scope["method"] = "TRACE"
+        if path == ROOT and self._method in ("GET", "HEAD"):
+            front._doorkeeper.count_visit(self._address(), probe=False)
+            await self._reply(307, [(b"location", b"docs"), (b"content-length", b"0")], b"")
+            return False
         if path in OPEN_PATHS:
-            front._doorkeeper.count_visit(address, probe=path in PROBES)
+            front._doorkeeper.count_visit(self._address(), probe=path in PROBES)
             if self._method == "HEAD" and path in PROBES:
                 # A copy: the server in front of us goes by its own to know that an answer has no body.
                 self._scope = dict(scope, method="GET")
         else:
-            keys = scope["litestar_app"].state.engine.keys
-            self._visit.principal = await front._doorkeeper.admit(keys, headers.get(b"authorization"), address)
+            keys, authorization = front.engine.keys, headers.get(b"authorization")
+            principal = front._doorkeeper.recognise(keys, authorization)
+            if principal is None:
+                principal = await front._doorkeeper.admit(keys, authorization, self._address())
+            self._visit.principal = principal
         if b"content-encoding" in headers:
             _check_coding(headers[b"content-encoding"])
         return True
+
+    def _address(self) -> str:
+        client = self._scope.get("client")
+        return neighbourhood(client[0]) if client else ""
 
     def _check_headers(self) -> None:
         given = self._scope["headers"]
@@ -177,11 +205,9 @@ class Passage:
         """Pass on a part of the answer, with the headers that all answers have."""
         if message["type"] == "http.response.start":
             self._status = message["status"]
-            headers = [*message["headers"], *SECURITY_HEADERS, (b"x-request-id", self._visit.request_id.encode())]
-            if not any(name == POLICY for name, _ in message["headers"]):
-                headers.append(CLOSED_POLICY)
-            headers += self._front._cors.headers(self._headers.get(b"origin"))
-            message["headers"] = headers
+            message["headers"] = self._front._wardrobe.dressed(
+                message["headers"], self._visit.request_id.encode(), self._headers.get(b"origin")
+            )
         elif message["type"] == "http.response.body":
             self._ended = not message.get("more_body", False)
             if self._method == "HEAD":
@@ -189,7 +215,7 @@ class Passage:
         await self._send(message)
 
     async def _refuse(self, answer: Answer) -> None:
-        headers = [(name.encode(), value.encode()) for name, value in answer.headers.items()]
+        headers = named(answer.headers)
         visit = self._visit
         endless = b"transfer-encoding" in self._headers or (visit.length or 0) > self._front._max_body
         if visit.waits or (endless and not await drained(self._receive)):
@@ -203,6 +229,8 @@ class Passage:
         await self.send({"type": "http.response.body", "body": body, "more_body": False})
 
     def _log(self) -> None:
+        if not LOGGER.isEnabledFor(logging.INFO):
+            return
         scope, principal = self._scope, self._visit.principal
         note(
             logging.INFO,

@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 from litestar import Request
 from litestar.datastructures import State
 from litestar.exceptions import NotFoundException
+from litestar.types import Receive
 
 from ..engine.principal import Principal
 from . import bodies
+from .exchange import Exchange
 from .paths import decoded
 from .problems import Refusal
 
@@ -22,10 +24,11 @@ VISIT = "reasonblocks"
 class Visit:
     """What the front found out about a request before it was routed."""
 
-    __slots__ = ("length", "principal", "request_id", "waits")
+    __slots__ = ("exchange", "length", "principal", "request_id", "waits")
 
-    def __init__(self, request_id: str) -> None:
+    def __init__(self, request_id: str, exchange: Exchange | None) -> None:
         self.request_id = request_id
+        self.exchange = exchange
         self.length: int | None = None
         """Bytes that the body is said to have."""
         self.waits = False
@@ -72,8 +75,14 @@ class ApiRequest(Request[Any, Any, State]):
     async def body(self) -> bytes:
         """The whole body, under the server's cap."""
         if not isinstance(self._body, bytes):
-            visit = self.visit
-            self._body = await bodies.read(self.receive, visit.length, self.settings.max_body, waits=visit.waits)
-            if not self._body:
-                raise Refusal(400, "the body is empty; expected JSON")
+            self._body = await whole_body(self.receive, self.visit, self.settings.max_body)
         return self._body
+
+
+async def whole_body(receive: Receive, visit: Visit, cap: int) -> bytes:
+    """The body of a request that has to have one."""
+    arrived = visit.exchange.body() if visit.exchange is not None else None
+    body = await bodies.read(receive, visit.length, cap, waits=visit.waits, arrived=arrived)
+    if not body:
+        raise Refusal(400, "the body is empty; expected JSON")
+    return body

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from ..engine.location import resolve_data_dir
+from ..engine.monitors.settings import MonitorSettings
 from ..engine.settings import DAY_SECONDS, EngineSettings
 from ..errors import SettingsError
 from ..limits import MAX_BODY
@@ -60,6 +61,14 @@ class ServerSettings:
     """Seconds without a sign of life after which a run counts as abandoned."""
     keep_days: float | None = None
     """How long runs and traces are kept; `None` is for ever."""
+    monitors_off: str = ""
+    """Monitors that are not asked, such as `late_sprawl,silent_topic_drift`."""
+    monitor_thresholds: str = ""
+    """From which score on monitors fire, such as `semantic_loop=0.8`; the others fire at 0.6."""
+    tool_roles: str = ""
+    """What tools do whose name does not tell, such as `deploy_service=changes,poll_job=waits`."""
+    judge: str | None = None
+    """A chat model, as LangChain names it, that is asked about doubtful contradictions; `None` is nobody."""
     shutdown_seconds: float = 30.0
     """How long requests in flight may take to finish once the server is asked to stop."""
     heartbeat_seconds: float = 15.0
@@ -79,6 +88,7 @@ class ServerSettings:
             _check_positive("keep_days", self.keep_days)
         if self.log_level not in get_args(LogLevel):
             raise SettingsError(f"log_level is {self.log_level!r}; expected one of {', '.join(get_args(LogLevel))}")
+        self._monitors()
         for origin in self.cors_origins:
             _check_origin(origin)
         for number, key in enumerate(self.keys, start=1):
@@ -108,7 +118,12 @@ class ServerSettings:
             static_keys=tuple(key.reveal() for key in self.keys),
             stale_after=self.stale_after,
             keep_days=self.keep_days,
+            monitors=self._monitors(),
+            judge=self.judge,
         )
+
+    def _monitors(self) -> MonitorSettings:
+        return MonitorSettings.parse(self.monitors_off, self.monitor_thresholds, self.tool_roles)
 
 
 class _ShortSecret(Secret):

@@ -71,7 +71,7 @@ def wordless(library: Library) -> Evaluator:
 
 
 async def test_c13_a_quiet_trace(evaluator: Evaluator) -> None:
-    """Nothing found: nothing to inject, all six scores are 0."""
+    """Nothing found: nothing to inject and nothing to show, and what is suspected is next to nothing."""
     answer = await evaluator.evaluate(LOCAL, EvaluateRequest(steps=LOOP[:1]))
     assert answer == Evaluation(
         inject=False,
@@ -81,9 +81,24 @@ async def test_c13_a_quiet_trace(evaluator: Evaluator) -> None:
         intervention_source=None,
         fired=[],
         pattern_id=None,
-        scores=dict.fromkeys(DEFAULT_WEIGHTS, 0.0),
-        composite=0.0,
+        scores=answer.scores,
+        composite=answer.composite,
     )
+    assert list(answer.scores) == list(DEFAULT_WEIGHTS)
+    assert max(answer.scores.values()) < 0.05
+
+
+async def test_the_task_of_a_run_counts_with_its_first_steps(evaluator: Evaluator) -> None:
+    """It is held with the run; a whole trace about another task is another trace."""
+    about = [TraceStep("Zebra crossings are painted white."), TraceStep("The paint is white.")]
+    plain = await evaluator.evaluate(LOCAL, EvaluateRequest(steps=about))
+    told = await evaluator.evaluate(LOCAL, EvaluateRequest(steps=about, task="Zebra crossings painted white: paint."))
+    assert told.scores["claim_contradiction"] < plain.scores["claim_contradiction"]
+    await evaluator.evaluate(
+        LOCAL, EvaluateRequest(steps=about[:1], run_id="r", offset=0, task="Zebra crossings painted white: paint.")
+    )
+    continued = await evaluator.evaluate(LOCAL, EvaluateRequest(steps=about[1:], run_id="r", offset=1))
+    assert continued == told
 
 
 async def test_c18_a_loop_is_named_by_the_template(evaluator: Evaluator) -> None:
@@ -93,7 +108,7 @@ async def test_c18_a_loop_is_named_by_the_template(evaluator: Evaluator) -> None
     assert (answer.injection_path, answer.intervention_source, answer.pattern_id) == ("strong", "template", None)
     assert answer.intervention_text is not None
     assert "search login bug" in answer.intervention_text
-    assert answer.composite == round(answer.scores["semantic_loop"] * 0.25, 4)
+    assert answer.composite == round(sum(answer.scores[name] * DEFAULT_WEIGHTS[name] for name in answer.scores), 4)
     assert [evidence.monitor for evidence in answer.evidence] == ["semantic_loop"]
 
 
@@ -101,17 +116,21 @@ async def test_c15_profile_and_weights_of_the_call_count(suite: MonitorSuite) ->
     """The composite follows the profile, an organisation's own one too, and what the call says."""
     custom = {("default", "ours"): {"semantic_loop": 0.5}}
     evaluator = Evaluator(Trajectories(suite), custom_profiles=lambda org_id, name: custom.get((org_id, name)))
-    composites = [
-        (await evaluator.evaluate(LOCAL, EvaluateRequest(steps=LOOP, task_profile=profile, weights=weights))).composite
-        for profile, weights in (("coding", None), ("qa", None), ("ours", None), ("ours", {"semantic_loop": 1.0}))
+    asked = (("coding", None), ("ours", None), ("ours", {"semantic_loop": 1.0}))
+    answers = [
+        await evaluator.evaluate(LOCAL, EvaluateRequest(steps=LOOP, task_profile=profile, weights=weights))
+        for profile, weights in asked
     ]
-    assert composites == [round(0.65 * weight, 4) for weight in (0.25, 0.15, 0.5, 1.0)]
+    for answer, weight in zip(answers, (0.25, 0.5, 1.0), strict=True):
+        others = {name: DEFAULT_WEIGHTS[name] for name in answer.scores} | {"semantic_loop": weight}
+        assert answer.composite == round(sum(answer.scores[name] * others[name] for name in others), 4)
 
 
 async def test_c18_a_switched_off_monitor_injects_nothing(evaluator: Evaluator) -> None:
     """Weight 0 for the call: scored, recorded as fired, not injected."""
     answer = await evaluator.evaluate(LOCAL, EvaluateRequest(steps=LOOP, weights={"semantic_loop": 0.0}))
-    assert (answer.inject, answer.fired, answer.composite) == (False, ["semantic_loop"], 0.0)
+    assert (answer.inject, answer.fired) == (False, ["semantic_loop"])
+    assert answer.composite < 0.05
 
 
 async def test_c18_where_our_text_does_not_fit_a_pattern_is_looked_up() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from reasonblocks.engine.answers import Evidence
 from reasonblocks.engine.monitors.gate import Opening, decide
-from reasonblocks.engine.monitors.interventions import LONGEST, intervention
+from reasonblocks.engine.monitors.interventions import LONGEST, WORDINGS, intervention
 from reasonblocks.engine.monitors.profiles import DEFAULT_WEIGHTS
 from reasonblocks.engine.monitors.registry import BUILT_IN
 from reasonblocks.engine.monitors.suite import SuiteReading
@@ -112,6 +112,47 @@ def test_c18_a_small_model_gets_short_lines() -> None:
     found = reading(semantic_loop=0.8)
     assert len(text(found, "claude-haiku-4-5").splitlines()) == 4
     assert len(text(found, "claude-opus-4-1").splitlines()) == 1
+
+
+@pytest.mark.parametrize("model", ["claude-haiku-4-5", "claude-sonnet-4-5", "claude-opus-4-1", "gpt-5"])
+@pytest.mark.parametrize("monitor", FAILURE_TYPES)
+def test_c18_every_family_is_told_name_reason_quote_and_meaning(monitor: str, model: str) -> None:
+    """Whatever the form, nothing of it is left out, and nobody is told what to do."""
+    said = text(reading(quotes=["pip install nothing"], **{monitor: 0.8}), model)
+    name, meaning, _ = WORDINGS[FAILURE_TYPES[monitor]][-1]
+    for part in (name, f"Reason of {monitor}.", '"pip install nothing"', meaning):
+        assert part in said
+    assert not {"should", "must", "try", "instead", "stop", "please"} & set(said.lower().replace(".", " ").split())
+
+
+def test_c18_each_family_has_a_form_of_its_own() -> None:
+    """The same evidence reads differently for haiku, sonnet, opus and any other model."""
+    found = reading(late_sprawl=0.8)
+    models = ["claude-haiku-4-5", "claude-sonnet-4-5", "claude-opus-4-1", "gpt-5"]
+    assert len({text(found, model) for model in models}) == len(models)
+
+
+@pytest.mark.parametrize(
+    ("monitor", "reason", "name"),
+    [
+        (
+            "semantic_loop",
+            "Within 4 steps the same call was made 4 times and failed in the same way.",
+            "failing attempts",
+        ),
+        ("semantic_loop", "Within 3 steps the same was said or asked in other words 3 times.", "loop in other words"),
+        ("semantic_loop", "Within 3 steps the same call was made 3 times.", "show a loop:"),
+        ("claim_contradiction", "Success is claimed right after a result that says otherwise.", "of the result"),
+        ("verification_skip", "The work is called done, but the last thing that was run had failed.", "against the"),
+        ("verification_skip", "The work is called done, but nothing was run after it.", "an unverified conclusion"),
+    ],
+)
+def test_c18_the_wording_fits_the_evidence(monitor: str, reason: str, name: str) -> None:
+    """A loop of failures is called something else than one of rewordings."""
+    found = SuiteReading(
+        {**dict.fromkeys(DEFAULT_WEIGHTS, 0.0), monitor: 0.8}, {monitor: Evidence(monitor, reason, [1], ["x"])}
+    )
+    assert name in text(found)
 
 
 def test_c16_the_same_evidence_gives_the_same_text_and_other_evidence_another() -> None:

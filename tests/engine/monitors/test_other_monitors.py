@@ -1,4 +1,4 @@
-"""The other five monitors: a planted failure fires, its healthy twin does not."""
+"""Three of the other monitors: a planted failure fires, its healthy twin does not."""
 
 from collections.abc import Callable, Sequence
 
@@ -35,17 +35,6 @@ SUMMARY = (
 ABOUT_CACHES = [
     look(f"The cache module holds part {n} of the store, and the lock guards its index.", n) for n in range(12)
 ]
-TANGENTS = [
-    "Also the logo colours deserve nicer gradients across every marketing banner.",
-    "Additionally German translations for invoices might please accountants abroad.",
-    "While I'm here, another animated onboarding tutorial would delight visitors.",
-]
-OFF_TOPIC = [
-    "Croissants need cold butter folded into laminated dough three times overnight.",
-    "Sourdough starters prefer rye flour, warm water and patience during winter.",
-    "Espresso grinders with conical burrs produce fewer fines at lower temperatures.",
-    "Vanilla custard thickens slowly when egg yolks meet simmering cream gently.",
-]
 
 PLANTED: dict[str, list[ObservedStep]] = {
     "claim_contradiction": [FIRST, look("The cache is not shared between all worker threads.")],
@@ -53,8 +42,6 @@ PLANTED: dict[str, list[ObservedStep]] = {
     "cyclic_compression": [
         step(f"{start} {SUMMARY}") for start in ("To sum up", "In summary", "So far", "Overall, to recap,", "In short")
     ],
-    "late_sprawl": [*ABOUT_CACHES, *(look(thought, n) for n, thought in enumerate(TANGENTS, 20))],
-    "silent_topic_drift": [*ABOUT_CACHES, *(look(thought, n) for n, thought in enumerate(OFF_TOPIC, 20))],
 }
 HEALTHY: dict[str, tuple[str, list[ObservedStep]]] = {
     "an acknowledged change of mind": (
@@ -80,23 +67,6 @@ HEALTHY: dict[str, tuple[str, list[ObservedStep]]] = {
     "an answer that needed no change": ("verification_skip", [FIRST, step("Final answer: the cache is shared.")]),
     "steady work": ("cyclic_compression", ABOUT_CACHES),
     "summing up while reading on": ("cyclic_compression", [look(f"To sum up {SUMMARY}", n) for n in range(6)]),
-    "going on with what a result brought up": (
-        "late_sprawl",
-        [
-            step("The cache module holds the store.", "read_file", f'{{"path": "{n}.py"}}', "".join(TANGENTS))
-            for n in range(12)
-        ]
-        + [look(thought, n) for n, thought in enumerate(TANGENTS, 20)],
-    ),
-    "early exploration": ("late_sprawl", [look(thought, n) for n, thought in enumerate(TANGENTS, 20)]),
-    "an announced change of topic": (
-        "silent_topic_drift",
-        [*ABOUT_CACHES, *(look(f"As requested, a new task. {thought}", n) for n, thought in enumerate(OFF_TOPIC))],
-    ),
-    "what a person asked for": (
-        "silent_topic_drift",
-        [*ABOUT_CACHES, step("Anything else?", observation=" ".join(OFF_TOPIC)), *(step(text) for text in OFF_TOPIC)],
-    ),
 }
 
 
@@ -142,7 +112,7 @@ def test_a_single_finding_fades(scores: Scores) -> None:
     """What was found once is not held against the run for ever."""
     after = scores("claim_contradiction", [*PLANTED["claim_contradiction"], *ABOUT_CACHES])
     assert after[1] >= 0.6 > after[2] > after[3]
-    assert after[-1] == 0.0
+    assert after[-1] < 0.1
 
 
 @pytest.mark.parametrize("monitor", PLANTED)

@@ -6,11 +6,19 @@ import msgspec
 import pytest
 
 from reasonblocks.engine.answers import Evidence
-from reasonblocks.engine.monitors.features import ObservedStep
+from reasonblocks.engine.monitors.base import Reading
+from reasonblocks.engine.monitors.features import ObservedStep, read_step
+from reasonblocks.engine.monitors.semantic_loop import SemanticLoop
 
 Scores = Callable[[str, Sequence[ObservedStep]], list[float]]
 Why = Callable[[str, Sequence[ObservedStep]], Evidence]
 NOTHING_FOUND = "No results found."
+
+
+def found(steps: Sequence[ObservedStep]) -> list[Reading]:
+    """What this monitor itself has to show after each step, whatever the run as a whole makes one suspect."""
+    state = SemanticLoop().start("")
+    return [state.observe(read_step(index, step)) for index, step in enumerate(steps)]
 
 
 def call(action: str, observation: str, thought: str = "", **arguments: object) -> ObservedStep:
@@ -22,6 +30,30 @@ def search(query: str, observation: str = NOTHING_FOUND) -> ObservedStep:
     """A search and what it found."""
     return call("search", observation, query=query)
 
+
+def shell(command: str, output: str = "") -> ObservedStep:
+    """A command and what it printed."""
+    return call("bash", output, command=command)
+
+
+def ask(question: str, answer: str) -> ObservedStep:
+    """A message to a person and the answer."""
+    return ObservedStep(question, observation=answer)
+
+
+HIT = "src/parser.py:12: def read_header(stream):"
+SPELLINGS = ("read_header", "ReadHeader", "read.*header", "'reading headers'", "header_read")
+ASKED_AGAIN = [
+    ask("Could you give me your booking number?", "Sure, it is KX41T9."),
+    ask("Please tell me which booking this is about.", "As I said, KX41T9."),
+    ask("To go on I need the number of your booking.", "KX41T9, I told you."),
+]
+METHODS = "open close read write seek tell flush parse check merge split clear".split()
+RECORD = (
+    '{"id": "A17", "name": "Ada Park", "street": "4 Mill Lane", "city": "Leeds", "phone": "0113 496", "plan": "basic", '
+    '"status": "%s"}'
+)
+LONG_RECORD = RECORD.replace("basic", " ".join(f"option{n}" for n in range(50)))
 
 LOOPS = {
     "same call, same result": [search("login bug")] * 4,
@@ -47,6 +79,48 @@ LOOPS = {
         call("edit_file", "ok", path="a.py", old="x = 2", new="x = 1"),
     ]
     * 3,
+    "two unknown tools in turn": [
+        call("oracle", "No answer was found for this one.", q="x"),
+        call("medium", "There was no reply at all.", q="y"),
+    ]
+    * 4,
+    "one name in several spellings": [shell(f"grep -rn {pattern} src", HIT) for pattern in SPELLINGS],
+    "a command with trimmings": [
+        shell(command, "a b c\nd e f\nread header done\nparser ready now")
+        for command in ("python demo.py", "python demo.py | cat", "( python demo.py )", "python  demo.py 2>&1")
+    ],
+    "results that differ in durations alone": [
+        shell("pytest -q", f"4 passed, 11 warnings from header parser stream socket tests in 0.{n}7s at 17:45")
+        for n in range(4)
+    ],
+    "different calls for the same text": [
+        shell(command, "class Header:\n" + "".join(f"    def {word}(self): ...\n" for word in METHODS))
+        for command in ("cat src/header.py", "sed -n 1,80p src/header.py", "head -80 src/header.py", "nl src/header.py")
+    ],
+    "a search whose answer echoes the question": [
+        search(
+            query, f"Results for {query}: " + " ".join(METHODS) + " written by the maintainers of the stream library"
+        )
+        for query in (
+            "stream library header",
+            "header of the stream library",
+            "stream library header online",
+            "library stream header",
+        )
+    ],
+    "a question asked again and answered again": ASKED_AGAIN,
+    "the same order twice over": [
+        call("send_voucher", "Voucher V-1 of 50 was sent to ada_park.", user="ada_park", amount=50)
+    ]
+    * 3,
+    "JSON laid out in different ways": [
+        ObservedStep("", "read_file", given, "def login(): ...")
+        for given in ('{"path": "a.py"}', '{"path":"a.py"}', '{ "path" : "a.py" }')
+    ],
+    "a record that is under way and read for another reason": [
+        call("get_customer", LONG_RECORD % "pending", "Let me read the address of the customer again.", id="A17")
+    ]
+    * 4,
     "the same message": [
         ObservedStep(
             "I hand over to the web expert, who should collect opening hours and prices of all restaurants nearby"
@@ -62,12 +136,12 @@ def test_c14_a_loop_fires(steps: list[ObservedStep], scores: Scores) -> None:
     assert max(scores("semantic_loop", steps)) >= 0.6
 
 
-def test_c14_a_loop_fires_at_the_third_time(scores: Scores) -> None:
+def test_c14_a_loop_fires_at_the_third_time() -> None:
     """Once is nothing, twice is little, three times is a loop, and it gets worse from there."""
-    found = scores("semantic_loop", [search("login bug")] * 6)
-    assert found[0] == 0.0
-    assert 0.0 < found[1] < 0.6 <= found[2]
-    assert found == sorted(found)
+    scores = [reading.score for reading in found([search("login bug")] * 6)]
+    assert scores[0] == 0.0
+    assert 0.0 < scores[1] < 0.6 <= scores[2]
+    assert scores == sorted(scores)
 
 
 def page(number: int) -> ObservedStep:
@@ -103,6 +177,40 @@ HEALTHY = {
         for step in (call("list_todos", "write tests"), *(search(f"topic{n}{m}", f"result {n} {m}") for m in range(4)))
     ],
     "short answers to a person": [ObservedStep("Yes.", observation="and now?")] * 6,
+    "waiting for a record to change": [
+        *[call("get_customer", RECORD % "in progress", "Let me see whether it is done.", id="A17")] * 6,
+        call("get_customer", RECORD % "done", "Let me see whether it is done.", id="A17"),
+    ],
+    "watching a record in silence": [call("get_customer", RECORD % "pending", id="A17")] * 8,
+    "watching a long record": [call("get_customer", LONG_RECORD % "pending", "Is it through?", id="A17")] * 8,
+    "one record after the other": [
+        call("get_customer", (RECORD % "active").replace("A17", f"A{n}"), id=f"A{n}") for n in range(20, 28)
+    ],
+    "one date after the other": [
+        call("search_flights", "[]", origin="JFK", to="ORD", date=f"2024-05-0{n}") for n in range(1, 8)
+    ],
+    "there and back": [
+        call("search_flights", "[]", origin=origin, to=to, date="2024-05-01")
+        for origin, to in (("JFK", "ORD"), ("ORD", "JFK"), ("JFK", "LGA"), ("LGA", "JFK"))
+    ],
+    "one file after the other": [
+        shell(f"grep -n 'def join' src/tables/{name}.py", "")
+        for name in ("tables", "dense", "sparse", "common", "base")
+    ],
+    "a document that grows": [
+        step
+        for n in range(5)
+        for step in (
+            shell("cat <<'EOF' > guide.md\n" + "\n".join(METHODS[: n + 6]) + "\nEOF\nmake html", "built " + HIT),
+            call("write_todos", "Todos were updated. Go on and track your progress.", todos=METHODS[n:]),
+        )
+    ],
+    "a person who is asked for different things": [
+        ask("Which booking is it about?", "KX41T9."),
+        ask("What shall be changed in booking KX41T9?", "The seat in booking KX41T9 should be by the window."),
+        ask("Which card shall be charged for the window seat?", "The Visa that was used for KX41T9."),
+        ask("Shall I go on with the Visa?", "Yes, go on."),
+    ],
 }
 
 
@@ -127,7 +235,33 @@ def test_a_loop_shows_its_evidence(evidence: Why) -> None:
     assert found.quotes == ["search login bug", NOTHING_FOUND]
 
 
-def test_a_result_that_differs_far_inside_is_a_new_one(scores: Scores) -> None:
+def test_a_result_that_differs_far_inside_is_a_new_one() -> None:
     """Long results are compared as a whole, although only their ends are read."""
     steps = [call("read_log", "a" * 30_000 + str(n) + "b" * 30_000) for n in range(6)]
-    assert scores("semantic_loop", steps) == [0.0] * 6
+    assert [reading.score for reading in found(steps)] == [0.0] * 6
+
+
+def test_reworded_calls_are_quoted_side_by_side() -> None:
+    """Where the calls differ, the evidence shows an earlier and the newest one, and says what was compared."""
+    evidence = found([shell(f"grep -rn {pattern} src", HIT) for pattern in SPELLINGS])[-1].evidence
+    assert evidence is not None
+    assert evidence.reason.startswith("Within 5 steps the same was asked in other words 5 times")
+    assert evidence.quotes[:2] == ["bash grep -rn read_header src", "bash grep -rn header_read src"]
+
+
+def test_answers_that_only_sound_different_are_not_called_the_same() -> None:
+    """What was asked again and told again in other words is said to have held nothing new."""
+    evidence = found(ASKED_AGAIN)[-1].evidence
+    assert evidence is not None
+    assert "said or asked in other words" in evidence.reason
+    assert "held nothing new" in evidence.reason
+
+
+def test_a_long_thought_buys_a_loop_one_more_turn() -> None:
+    """Whoever says much beside the same call gets a little more time, and fires all the same."""
+    thought = (
+        "The parser drops the trailing header whenever empty lines follow, so reading the source of this module should "
+        "explain the wrong checksum."
+    )
+    scores = [reading.score for reading in found([call("read_file", "def login(): ...", thought, path="a.py")] * 5)]
+    assert scores[2] < 0.6 <= scores[3]

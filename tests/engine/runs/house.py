@@ -23,6 +23,7 @@ from reasonblocks.engine.runs.scoring import weighing
 from reasonblocks.engine.runs.service import Runs
 
 ACME, RIVAL, ADMIN = Principal("1", "acme"), Principal("2", "rival"), Principal("3")
+SUITE = MonitorSuite(BUILT_IN)  # which reads a file, and that is not for an event loop
 WEB, OPS = Principal("4", "acme", "web"), Principal("5", "acme", "ops")
 
 
@@ -85,7 +86,7 @@ def finish(outcome: str, run_id: str = "r") -> dict[str, Any]:
 async def house_at(data_dir: Path | None, *, scoring: bool = False) -> AsyncIterator[House]:
     """A house on a data directory; with `scoring` the background works as well."""
     async with opened(data_dir) as store:
-        trajectories = Trajectories(MonitorSuite(BUILT_IN))
+        trajectories = Trajectories(SUITE)
         evaluator = Evaluator(trajectories)
         live = Live()
         runs = Runs(store.database, store.transactions, trajectories, weighing(evaluator), live)

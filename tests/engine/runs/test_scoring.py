@@ -14,6 +14,7 @@ from reasonblocks.engine.monitors import trajectories as trajectories_module
 from reasonblocks.engine.monitors.trajectories import Trajectories
 from reasonblocks.engine.principal import LOCAL, Principal
 from reasonblocks.engine.requests import EvaluateRequest, TraceStep
+from reasonblocks.engine.runs import leftovers as leftovers_module
 from reasonblocks.engine.runs import scorer as scorer_module
 from reasonblocks.engine.runs import scoring as scoring_module
 from reasonblocks.runtime.contain import incidents
@@ -207,9 +208,9 @@ async def test_run_is_not_read_again_for_every_step_out_of_order(busy: House, mo
     begun: list[str] = []
     rebuild = Trajectories.rebuild
 
-    def counted(self: Trajectories, org_id: str, run_id: str, portions: Any) -> Any:
+    def counted(self: Trajectories, org_id: str, run_id: str, *about: Any) -> Any:
         begun.append(run_id)
-        return rebuild(self, org_id, run_id, portions)
+        return rebuild(self, org_id, run_id, *about)
 
     monkeypatch.setattr(Trajectories, "rebuild", counted)
     monkeypatch.setattr(scoring_module, "PAUSE_PER_STEP", 1_000.0)
@@ -320,6 +321,45 @@ async def test_steps_that_were_not_scored_before_the_end_are_after_the_next_star
         await house.runs.scorer.drained()
         expected = await scores_one_by_one(tmp_path / "other", [LOOP] * 7)
         assert [one.scores for one in (await house.show()).steps] == [one.scores for one in expected]
+
+
+async def test_however_many_steps_were_left_all_are_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The runs are looked through a few at a time, to the oldest; what is new is not kept waiting for that."""
+    monkeypatch.setattr(leftovers_module, "LOOKED_THROUGH", 3)
+    names = [f"run{number}" for number in range(11)]
+    async with house_at(tmp_path) as house:
+        for name in names:
+            await house.events(start(name), step(0, name, **LOOP))
+        await house.step(0, "run5", **LOOP)
+        assert await house.store.query("SELECT count(*) FROM evaluations") == [(1,)]
+    async with house_at(tmp_path, scoring=True) as house:
+        await house.events(start("new"), step(0, "new", **LOOP))
+        await house.runs.scorer.drained()
+        assert await house.store.query("SELECT count(*) FROM evaluations") == [(12,)]
+
+
+async def test_a_run_that_cannot_be_scored_does_not_keep_older_ones_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is given up until the next start, and the rest is looked for."""
+    original = Trajectories.observe_step
+
+    def moody(self: Trajectories, org_id: str, run_id: str, *rest: Any) -> Any:
+        if run_id == "cursed":
+            raise ZeroDivisionError
+        return original(self, org_id, run_id, *rest)
+
+    monkeypatch.setattr(incidents, "counts", {})
+    monkeypatch.setattr(leftovers_module, "LOOKED_THROUGH", 1)
+    monkeypatch.setattr(scorer_module, "RETRY_SECONDS", 0.0)
+    async with house_at(tmp_path) as house:
+        for name in ("old", "cursed"):
+            await house.events(start(name), step(0, name, **LOOP))
+    monkeypatch.setattr(Trajectories, "observe_step", moody)
+    async with house_at(tmp_path, scoring=True) as house:
+        await house.runs.scorer.drained()
+        assert await house.store.query("SELECT run_id FROM evaluations JOIN runs ON run = id") == [("old",)]
+    assert incidents.counts == {"scoring: ZeroDivisionError": scorer_module.MOST_ATTEMPTS}
 
 
 async def test_close_finishes_what_was_acknowledged(tmp_path: Path) -> None:

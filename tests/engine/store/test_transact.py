@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import sqlite3
 import threading
 from pathlib import Path
 
@@ -10,7 +12,9 @@ import pytest
 from sqlalchemy import Connection, text
 
 from engine.store.opened import Store, opened
-from reasonblocks.engine.errors import Invalid, StoreError
+from reasonblocks.engine.errors import Busy, Invalid, StoreError
+from reasonblocks.engine.store import transact
+from reasonblocks.engine.store.database import BUSY_SECONDS, FILE_NAME
 from reasonblocks.engine.store.values import MAX_DEPTH, dump, dump_given, load, too_deep
 
 
@@ -103,6 +107,52 @@ async def test_closed_store_refuses(tmp_path: Path, no_threads_left: None) -> No
             await store.transactions.run(lambda connection: add(connection, "later"))
         assert not store.database.writer.locked()
         assert await orgs(store) == []
+
+
+async def test_opened_store_waits_for_no_other_process(tmp_path: Path) -> None:
+    """Its connection is there before the first transaction, and needs nobody's leave for that."""
+    async with opened(tmp_path) as store:
+        with contextlib.closing(await asyncio.to_thread(_holding_the_lock, tmp_path)):
+            await store.transactions.open()
+        assert any(thread.name.startswith("reasonblocks-store") for thread in threading.enumerate())
+        await store.transactions.run(lambda connection: add(connection, "acme"))
+        assert await orgs(store) == ["acme"]
+
+
+async def test_close_does_not_wait_for_another_process(tmp_path: Path, no_threads_left: None) -> None:
+    """A transaction that could not begin yet is refused as busy, long before its patience ends."""
+    async with opened(tmp_path) as store:
+        with contextlib.closing(await asyncio.to_thread(_holding_the_lock, tmp_path)):
+            waiting = asyncio.create_task(store.transactions.run(lambda connection: add(connection, "late")))
+            await asyncio.sleep(0)
+            async with asyncio.timeout(BUSY_SECONDS / 3):
+                await store.transactions.aclose()
+            with pytest.raises(Busy):
+                await waiting
+        assert await orgs(store) == []
+
+
+async def test_another_process_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For as long as it takes, whatever a single attempt may take; then it is busy."""
+    monkeypatch.setattr(transact, "MOMENT_SECONDS", 0.01)
+    async with opened(tmp_path) as store:
+        with contextlib.closing(await asyncio.to_thread(_holding_the_lock, tmp_path)) as other:
+            waiting = asyncio.create_task(store.transactions.run(lambda connection: add(connection, "patient")))
+            await asyncio.sleep(0.1)
+            await asyncio.to_thread(other.rollback)
+            await waiting
+            await asyncio.to_thread(other.execute, "BEGIN IMMEDIATE")
+            monkeypatch.setattr(transact, "BUSY_SECONDS", 0.05)
+            with pytest.raises(Busy):
+                await store.transactions.run(lambda connection: add(connection, "impatient"))
+        assert await orgs(store) == ["patient"]
+
+
+def _holding_the_lock(data_dir: Path) -> sqlite3.Connection:
+    """What another process may do."""
+    other = sqlite3.connect(data_dir / FILE_NAME, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    return other
 
 
 def test_json_that_is_nested_too_deeply_is_refused() -> None:

@@ -14,6 +14,8 @@ from .features import StepFeatures
 
 FIRE_THRESHOLD = 0.6
 """A monitor fires at this score."""
+FLOOR = 0.35
+"""A finding below this score is no sign of anything yet; and what is merely suspected stays below it."""
 
 
 class Reading(msgspec.Struct, frozen=True):

@@ -1,8 +1,8 @@
 """The evaluation of a trajectory: what the monitors say, whether the gate opens, and with which words."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 
 from ...format_routing import render_pattern
 from ...runtime.contain import incidents
@@ -13,7 +13,9 @@ from ..requests import EvaluateRequest, RetrieveRequest
 from .features import ObservedStep
 from .gate import Opening, decide
 from .interventions import cleaned, intervention
-from .profiles import BUILT_IN_PROFILES, CustomProfiles, no_custom_profiles, resolve_weights
+from .judge import MONITOR, Judge, Opinion
+from .profiles import BUILT_IN_PROFILES, CustomProfiles, Weights, no_custom_profiles, resolve_weights
+from .suite import SuiteReading
 from .trajectories import Observed, Trajectories, owner
 
 Retrieve = Callable[[Principal, RetrieveRequest], Awaitable[Retrieval]]
@@ -39,8 +41,10 @@ class Evaluator:
         trajectories: Trajectories,
         retrieve: Retrieve | None = None,
         custom_profiles: CustomProfiles = no_custom_profiles,
+        judge: Judge | None = None,
     ) -> None:
         self.trajectories = trajectories
+        self._judge = judge
         self._suite = trajectories.suite
         self._retrieve = retrieve
         self._custom_profiles = custom_profiles
@@ -52,23 +56,21 @@ class Evaluator:
     async def evaluate(self, principal: Principal, request: EvaluateRequest) -> Evaluation:
         """The answer for a whole trace, or for a run of which `steps` is what is new."""
         org_id = principal.org(request.org_id)
-        observed = await self._observe(owner(org_id, principal.project_id), request)
+        whose = owner(org_id, principal.project_id)
+        observed = await self._observe(whose, request)
         weights = self.weights(org_id, request.task_profile, request.weights)
+        opinion = await self._second_opinion(whose, request.run_id or "", observed.reading, weights)
+        observed = replace(observed, reading=opinion.reading)
         opening = decide(observed.reading, weights, self._suite.failure_types)
         words = await self._words(principal, request.model or "", opening, observed) if opening else None
-        reading = observed.reading
-        return Evaluation(
-            inject=words is not None,
-            intervention_text=words.text if words else None,
-            failure_type=opening.failure_type if opening else None,
-            injection_path=words.path if words else None,
-            intervention_source=words.source if words else None,
-            fired=reading.fired,
-            pattern_id=words.pattern_id if words else None,
-            scores=dict(reading.scores),
-            composite=reading.composite(weights),
-            evidence=[cleaned(evidence) for evidence in reading.evidence.values()],
-        )
+        if words and opening and opinion.decided and opening.leader == MONITOR:
+            words = replace(words, source="judge")
+        return _answer(observed.reading, weights, opening, words)
+
+    async def _second_opinion(self, whose: str, run_id: str, reading: SuiteReading, weights: Weights) -> Opinion:
+        if self._judge is None or not weights.get(MONITOR):
+            return Opinion(reading, decided=False)
+        return await self._judge.review(whose, run_id, reading)
 
     def weights(
         self, org_id: str, task_profile: str | None, overrides: dict[str, float] | None = None
@@ -92,16 +94,18 @@ class Evaluator:
                     "or leave offset out and send the whole trace",
                     location=("run_id",),
                 )
-            return await self.trajectories.whole_trace(org_id, steps)
+            return await self.trajectories.whole_trace(org_id, steps, request.task or "")
         # Without an offset the steps are the whole trace; it replaces whatever is held.
-        return await self.trajectories.continue_run(org_id, request.run_id, request.offset or 0, steps)
+        return await self.trajectories.continue_run(
+            org_id, request.run_id, request.offset or 0, steps, request.task or ""
+        )
 
     async def _words(self, principal: Principal, model: str, opening: Opening, observed: Observed) -> _Words:
         if not opening.template_fits:
             pattern = await self._pattern(principal, model, opening.failure_type, observed.thoughts)
             if pattern is not None:
                 return pattern
-        return _Words(intervention(opening, observed.reading, model), opening.path, "template")
+        return _template(opening, observed.reading, model)
 
     async def _pattern(
         self, principal: Principal, model: str, failure_type: str, thoughts: tuple[str, ...]
@@ -122,3 +126,30 @@ class Evaluator:
             if text:
                 return _Words(text, "fallback", "e2", trace.pattern_id)
         return None
+
+
+def evaluate_reading(
+    reading: SuiteReading, weights: Weights, failure_types: Mapping[str, str], model: str
+) -> Evaluation:
+    """The answer where nothing can be looked up: the same decision, always in our own words. Pure."""
+    opening = decide(reading, weights, failure_types)
+    return _answer(reading, weights, opening, _template(opening, reading, model) if opening else None)
+
+
+def _template(opening: Opening, reading: SuiteReading, model: str) -> _Words:
+    return _Words(intervention(opening, reading, model), opening.path, "template")
+
+
+def _answer(reading: SuiteReading, weights: Weights, opening: Opening | None, words: _Words | None) -> Evaluation:
+    return Evaluation(
+        inject=words is not None,
+        intervention_text=words.text if words else None,
+        failure_type=opening.failure_type if opening else None,
+        injection_path=words.path if words else None,
+        intervention_source=words.source if words else None,
+        fired=reading.fired,
+        pattern_id=words.pattern_id if words else None,
+        scores=dict(reading.scores),
+        composite=reading.composite(weights),
+        evidence=[cleaned(evidence) for evidence in reading.evidence.values()],
+    )

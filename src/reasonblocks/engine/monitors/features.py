@@ -4,14 +4,16 @@ Texts may be 64,000 characters long. Digests cover all of it, words and phrases 
 """
 
 import re
+from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
 import msgspec
 
-from .claims import Claim, claim_of
+from .claims import Claim, claims_of
 from .roles import Role, role_of
-from .words import WordSet, split, split_sentences, word_set
+from .topics import StepTopic, read_topic
+from .words import WordSet, number_set, split, split_sentences, token_set, word_set
 
 _QUOTE = 100
 """How long a quotation may be."""
@@ -40,7 +42,7 @@ _FAILS = re.compile(
     r"|(?:Error|Exception): |^(?:FAIL|FAILED|ERROR)\b|\bexit(?:ed with)? (?:code|status):? [1-9]",
     re.MULTILINE,
 )
-_UNFINISHED = frozenset(
+UNFINISHED = frozenset(
     "background building creating deploying downloading enqueued executing inprogress initialising initializing "
     "installing launching loading ongoing pending preparing processing progress provisioning queued rebooting "
     "restarting running scheduled starting stopping submitted still syncing unfinished updating uploading wait "
@@ -92,6 +94,7 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     thought: str
     """Head and tail of it."""
     thought_words: WordSet
+    thought_numbers: WordSet
     claims: tuple[Claim, ...]
     action: str
     tool: bytes
@@ -105,17 +108,24 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     """The same for calls that differ in plain words alone: same tool, same paths, ids, flags and numbers."""
     call_words: WordSet
     """The plain words of the call."""
+    call_names: WordSet
+    """What of the call is more than plain words: the tool, paths, ids, flags and numbers, in any order."""
+    call_parts: WordSet
+    """The same with the plain words, all as they are written."""
     result: bytes
     """The same for the same result."""
     result_excerpt: str
     """Head and tail of it."""
     result_words: WordSet
+    result_numbers: WordSet
     result_size: int
     failed: bool
     failure: bytes
     """The same for failures that differ in numbers, hashes and blanks alone; empty if nothing failed."""
     unfinished: bool
     """The result says that something elsewhere still goes on."""
+    topic: StepTopic
+    """The words that are peculiar to it."""
 
     @property
     def speaks_only(self) -> bool:
@@ -135,14 +145,14 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
         return quote(self.result_excerpt)
 
 
-def read_step(index: int, step: ObservedStep) -> StepFeatures:
-    """The features of the step at `index` of its run."""
+def read_step(index: int, step: ObservedStep, roles: Mapping[str, Role] | None = None) -> StepFeatures:
+    """The features of the step at `index` of its run; `roles` says what tools do where that is known."""
     thought = _head_and_tail(step.thought, _THOUGHT_HEAD, _THOUGHT_TAIL)
-    thought_words, claims = _read_thought(thought)
+    thought_words, thought_numbers, claims = _read_thought(thought)
     action = step.action[:_MOST_DECODED]
     leaves = _leaves(step.action_input)
     arguments = "\n".join(leaves)
-    target, call_words = _read_call(action, leaves)
+    target, call_words, call_names, call_parts = _read_call(action, leaves)
     result = _head_and_tail(step.observation, _RESULT_HEAD, _RESULT_TAIL)
     result_words = split(result)
     distinct = set(result_words)
@@ -151,21 +161,26 @@ def read_step(index: int, step: ObservedStep) -> StepFeatures:
         index=index,
         thought=thought,
         thought_words=thought_words,
+        thought_numbers=thought_numbers,
         claims=claims,
         action=action,
         tool=_digest(action),
-        role=role_of(action, leaves),
+        role=role_of(action, leaves, roles),
         arguments=arguments,
         call=_digest(f"{step.action}\n{step.action_input}" if action else step.thought),
         target=target,
         call_words=call_words,
+        call_names=call_names,
+        call_parts=call_parts,
         result=_digest(step.observation),
         result_excerpt=result,
         result_words=word_set(result_words),
+        result_numbers=number_set(distinct),
         result_size=len(step.observation),
         failed=failed,
         failure=_digest(_CHANGING.sub(" ", result.lower())) if failed else b"",
         unfinished=len(result) <= _LONGEST_STATUS and _says_unfinished(result, distinct),
+        topic=read_topic(thought, arguments, result, distinct),
     )
 
 
@@ -182,7 +197,7 @@ def _says_failed(result: str) -> bool:
 
 
 def _says_unfinished(result: str, words: set[str]) -> bool:
-    if not words.isdisjoint(_UNFINISHED) or words >= {"no", "new"}:
+    if not words.isdisjoint(UNFINISHED) or words >= {"no", "new"}:
         return True
     if "ready" in words and not words.isdisjoint(("not", "false")):
         return True
@@ -197,20 +212,19 @@ def _digest(text: str, size: int = 8) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
 
 
-def _read_thought(thought: str) -> tuple[WordSet, tuple[Claim, ...]]:
-    """All words of a thought, and what its sentences claim."""
-    said: WordSet = 0
+def _read_thought(thought: str) -> tuple[WordSet, WordSet, tuple[Claim, ...]]:
+    """All words of a thought, all numbers, and what its sentences claim."""
+    said: set[str] = set()
     claims: list[Claim] = []
     for sentence, words in split_sentences(thought):
-        about = word_set(words)
-        said |= about
-        if len(claims) < _MOST_CLAIMS and (claim := claim_of(sentence, words, about)) is not None:
-            claims.append(claim)
-    return said, tuple(claims)
+        said.update(words)
+        if len(claims) < _MOST_CLAIMS:
+            claims += claims_of(sentence, words)
+    return word_set(said), number_set(said), tuple(claims)
 
 
-def _read_call(action: str, leaves: list[str]) -> tuple[bytes, WordSet]:
-    """What a call is about, apart from plain words, and those words."""
+def _read_call(action: str, leaves: list[str]) -> tuple[bytes, WordSet, WordSet, WordSet]:
+    """What a call is about, apart from plain words, and those words; then both as sets, without and with them."""
     fixed = [action]
     plain: list[str] = []
     for leaf in leaves:
@@ -222,7 +236,9 @@ def _read_call(action: str, leaves: list[str]) -> tuple[bytes, WordSet]:
             bare = token.strip(_AROUND_TOKENS)
             # Whatever is more than letters names a certain thing: a path, a flag, an id, a date.
             (plain if bare.isalpha() else fixed).append(bare)
-    return _digest("\n".join(fixed)), word_set([word.lower() for word in plain])
+    words = {word.lower() for word in plain}
+    names = token_set(set(fixed))
+    return _digest("\n".join(fixed)), word_set(words), names, names | token_set(words)
 
 
 def _leaves(arguments: str) -> list[str]:

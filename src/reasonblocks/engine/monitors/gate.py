@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from .base import FIRE_THRESHOLD
+from .base import FLOOR
 from .profiles import Weights
 from .suite import SuiteReading
 
 COMPOSITE_THRESHOLD = 0.25
-FLOOR = 0.35
-"""A monitor below this score is no sign of anything."""
 FEWEST_TOGETHER = 2
 CLEAR_LEAD = 1.25
 """So many times what the second one contributes makes a leader."""
@@ -37,10 +35,11 @@ class Opening:
 
 def decide(reading: SuiteReading, weights: Weights, failure_types: Mapping[str, str]) -> Opening | None:
     """Whether the gate opens, and for whom; `None` if nothing is to be said."""
-    if max(reading.scores.values(), default=0.0) < FLOOR:
+    fired = reading.fired
+    if not fired and max(reading.scores.values(), default=0.0) < FLOOR:
         return None
     scores = {name: score for name, score in reading.scores.items() if weights.get(name, 0.0) > 0.0}
-    strong = _ranked({name: score for name, score in scores.items() if score >= FIRE_THRESHOLD}, weights)
+    strong = _ranked({name: score for name, score in scores.items() if name in fired}, weights)
     if strong:
         leader = strong[0]
         return Opening("strong", leader, failure_types[leader], tuple(strong), _has_quotes(reading, leader))

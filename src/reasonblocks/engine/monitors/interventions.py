@@ -1,10 +1,11 @@
 """What is said when the gate opens: the failure by its name, and the evidence. Never what to do next.
 
-Feedback that names a failure helps more than feedback that dictates a step. A small model gets short lines, any other
-prose; the same evidence always gives the same text.
+Feedback that names a failure helps more than feedback that dictates a step. What is said fits the evidence and the
+model: a small one gets short lines, any other prose; the same evidence always gives the same text.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from ...format_routing import model_family
 from ...sanitize import neutralise
@@ -18,15 +19,55 @@ _LONGEST_QUOTE = 120
 _MOST_QUOTES = 3
 _MOST_REASONS = 2
 
-_NAMES = {
-    "contradiction": ("a contradiction", "What you hold to be true here cannot all be true."),
-    "loop": ("a loop", "Repeating it has brought nothing new."),
-    "unverified": ("an unverified conclusion", "So far nothing shows that it holds."),
-    "churn": ("churn", "Saying it again adds nothing to what is known."),
-    "sprawl": ("sprawl", "The work is growing wider instead of coming to an end."),
-    "drift": ("drift", "This has little to do with what the run began with."),
+
+class Wording(NamedTuple):
+    """What a failure is called, and what follows from it, where its reason has one of these words."""
+
+    name: str
+    meaning: str
+    words: tuple[str, ...] = ()
+
+
+WORDINGS: Mapping[str, Sequence[Wording]] = {
+    "loop": (
+        Wording(
+            "a loop of failing attempts",
+            "Each attempt has failed in the same way, so another one like it is unlikely to end otherwise.",
+            ("fail",),
+        ),
+        Wording(
+            "a loop in other words",
+            "The wording has changed, but the question and its answer have not.",
+            ("other words", "reworded"),
+        ),
+        Wording("a loop", "Repeating it has brought nothing new."),
+    ),
+    "contradiction": (
+        Wording(
+            "a contradiction of the result",
+            "What was said and what came back cannot both be right.",
+            ("result", "success"),
+        ),
+        Wording("a contradiction", "Both statements stand in this run, and they cannot both be true."),
+    ),
+    "unverified": (
+        Wording(
+            "a conclusion against the evidence",
+            "As far as this run shows, it does not work yet.",
+            ("failed",),
+        ),
+        Wording(
+            "a report of something that was not done",
+            "So far only the words say that it happened.",
+            ("no call has changed",),
+        ),
+        Wording("an unverified conclusion", "So far nothing shows that it holds."),
+    ),
+    "churn": (Wording("churn", "Saying it again adds nothing to what is known."),),
+    "sprawl": (Wording("sprawl", "The work is growing wider, and nothing that was begun is being finished."),),
+    "drift": (Wording("drift", "What these steps are about is not what the task is about."),),
 }
-"""For each failure type what it is called, and what follows from it."""
+"""For each failure type how it can be put; the first that fits the evidence is taken, the last fits any."""
 
 
 def intervention(opening: Opening, reading: SuiteReading, model: str) -> str:
@@ -36,9 +77,9 @@ def intervention(opening: Opening, reading: SuiteReading, model: str) -> str:
         evidence = evidence[:1]
     reasons = [neutralise(one.reason, _LONGEST_REASON) for one in evidence]
     quotes = [clean for one in evidence for quote in one.quotes if (clean := _clean_quote(quote))][:_MOST_QUOTES]
-    name, meaning = _NAMES.get(opening.failure_type, (f"a known failure ({opening.failure_type})", ""))
-    form = _as_lines if model_family(model) == "haiku" else _as_prose
-    return neutralise(form(name, reasons, quotes, meaning), LONGEST)
+    wording = _wording(opening.failure_type, reasons[0] if reasons else "")
+    form = _FORMS.get(model_family(model), _as_prose)
+    return neutralise(form(wording, reasons, quotes), LONGEST)
 
 
 def cleaned(evidence: Evidence) -> Evidence:
@@ -51,19 +92,48 @@ def cleaned(evidence: Evidence) -> Evidence:
     )
 
 
-def _as_lines(name: str, reasons: Sequence[str], quotes: Sequence[str], meaning: str) -> str:
+def _wording(failure_type: str, reason: str) -> Wording:
+    lowered = reason.lower()
+    for wording in WORDINGS.get(failure_type, ()):
+        if not wording.words or any(word in lowered for word in wording.words):
+            return wording
+    return Wording(f"a known failure ({failure_type})", "")
+
+
+def _as_lines(wording: Wording, reasons: Sequence[str], quotes: Sequence[str]) -> str:
+    """For small models: one thing on each line."""
     lines = [
-        f"Notice {name}.",
+        f"Notice {wording.name}.",
         *(f"Seen: {reason}" for reason in reasons),
         *(f'Evidence: "{quote}"' for quote in quotes),
+        wording.meaning,
     ]
-    return "\n".join([*lines, meaning] if meaning else lines)
+    return "\n".join(filter(None, lines))
 
 
-def _as_prose(name: str, reasons: Sequence[str], quotes: Sequence[str], meaning: str) -> str:
-    quoted = " / ".join(f'"{quote}"' for quote in quotes)
-    sentences = [f"Your recent steps show {name}" + (f": {quoted}." if quoted else "."), *reasons, meaning]
-    return " ".join(sentence for sentence in sentences if sentence)
+def _as_report(wording: Wording, reasons: Sequence[str], quotes: Sequence[str]) -> str:
+    """Compact and labelled."""
+    parts = [f"Observed: {wording.name}.", *reasons, f"Evidence: {_quoted(quotes)}." if quotes else "", wording.meaning]
+    return " ".join(filter(None, parts))
+
+
+def _as_reasoning(wording: Wording, reasons: Sequence[str], quotes: Sequence[str]) -> str:
+    """The reason before the name."""
+    named = f"This is the mark of {wording.name}" + (f": {_quoted(quotes)}." if quotes else ".")
+    return " ".join(filter(None, [*reasons, named, wording.meaning]))
+
+
+def _as_prose(wording: Wording, reasons: Sequence[str], quotes: Sequence[str]) -> str:
+    """For any other model."""
+    named = f"Your recent steps show {wording.name}" + (f": {_quoted(quotes)}." if quotes else ".")
+    return " ".join(filter(None, [named, *reasons, wording.meaning]))
+
+
+_FORMS = {"haiku": _as_lines, "sonnet": _as_report, "opus": _as_reasoning}
+
+
+def _quoted(quotes: Sequence[str]) -> str:
+    return " / ".join(f'"{quote}"' for quote in quotes)
 
 
 def _clean_quote(quote: str) -> str:

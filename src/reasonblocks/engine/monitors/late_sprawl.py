@@ -1,29 +1,39 @@
-"""late_sprawl: late in a run one thing after another is begun that has little to do with what came before.
+"""late_sprawl: after a run has settled, one thing after another is begun that has to do with nothing before it.
 
-Work over many files is not sprawl: what is counted are thoughts that announce something further, in words the run has
-hardly used, in a run that had kept to its words until then. The next item of a list that is filled in is none either.
+Work over many files is not sprawl: what is counted are steps that are off the task and all that the run has been about,
+and off each other as well. A stretch that stays with one such thing is drift rather than sprawl.
 """
 
 from collections import deque
 
 from ..answers import Evidence
 from .base import NOTHING, MonitorState, Reading
+from .departure import ENOUGH, Departure
 from .features import StepFeatures
-from .vocabulary import Vocabulary
-from .words import phrases, size
+from .silent_topic_drift import COHERENT
+from .words import phrases
 
-LATE = 10
+LATE = 4
 """The first step that can be late."""
-WINDOW = 8
-_FEWEST_WORDS = 5
-_NEW = 0.35
-"""At this share of known words or less, a thought is about something else."""
-_SCORES = (0.0, 0.15, 0.35, 0.65, 0.8, 0.9)
-"""By how many of the last steps began something new."""
+_FEWEST_NEW_WORDS = 1.0
+_FEWEST_BEGINNINGS = 2
+"""Of the steps off the topic so many have to say what they are about, or use another tool than the one before."""
+_FOUND = 0.65
+_PER_WEIGHT = 0.05
+"""Tangents that weigh more than enough score more."""
+_HINT = 0.07
+"""What weighs less than enough scores so much for each unit of weight."""
+_MOST_HINT = 0.34
+_MOST_QUOTES = 3
+_RECENT = 8
+"""Steps whose tools are remembered."""
 _FURTHER = phrases(
-    "additionally, also, another, as well, at it, besides, bonus, by the way, could extend, could improve, extra",
-    "furthermore, in addition, might as well, moreover, nice to have, on top of, optional*, separate*, side note",
-    "side task, unrelated, while i'm here, while we're here, worth adding, worth exploring, worth trying",
+    "additionally, also, another, as well, at it, besides, bonus, by the way, could be fun, could be interesting",
+    "could extend, could improve, curious, extra, furthermore, in addition, i wonder, might as well, might be fun",
+    "might be interesting, moreover, nice to have, on a different note, on a side note, on top of, optional*",
+    "out of curiosity, out of interest, separate*, side note, side task, too, unrelated, while i have you",
+    "while i'm at it, while i'm here, while we're at it, while we're here, worth a look, worth adding, worth exploring",
+    "worth trying",
 )
 
 
@@ -36,53 +46,51 @@ class LateSprawl:
 
     def start(self, task: str) -> MonitorState:
         """The memory of a run that has not begun."""
-        return _State()
+        return _State(task)
 
 
 class _State:
-    __slots__ = ("_acts", "_begun", "_vocabulary")
+    __slots__ = ("_beginnings", "_begun", "_departure", "_tools")
 
-    def __init__(self) -> None:
-        self._vocabulary = Vocabulary()
-        self._acts: deque[bytes] = deque(maxlen=WINDOW)
-        """The tools of the last steps."""
-        self._begun: deque[tuple[int, str]] = deque(maxlen=WINDOW)
+    def __init__(self, task: str) -> None:
+        self._departure = Departure(task, _FURTHER)
+        self._begun: deque[str] = deque(maxlen=_MOST_QUOTES)
+        self._beginnings = 0
+        self._tools: deque[bytes] = deque(maxlen=_RECENT)
 
     def observe(self, step: StepFeatures) -> Reading:
-        words = step.thought_words | step.call_words
-        begins = (
-            step.index >= LATE
-            and size(words) >= _FEWEST_WORDS
-            and self._vocabulary.settled
-            and self._vocabulary.share_known(words) <= _NEW
-            and not self._is_next_item(step)
-            and _FURTHER.search(step.thought) is not None
-        )
-        self._acts.append(step.tool)
-        if begins:
-            self._begun.append((step.index, step.thought_quote()))
-            self._vocabulary.known |= words | step.result_words
-        else:
-            # What a result brought up is known as well: to follow it is no tangent.
-            self._vocabulary.take_in(words, step.result_words)
-        while self._begun and self._begun[0][0] <= step.index - WINDOW:
-            self._begun.popleft()
-        return self._reading()
+        departure = self._departure
+        if departure.observe(step):
+            if len(departure.steps) == 1:
+                self._begun.clear()
+                self._beginnings = 0
+            self._begun.append(step.thought_quote() or step.call_quote())
+            self._beginnings += not self._is_next_item(step)
+        self._tools.append(step.tool)
+        if len(departure.steps) < 2 or departure.steps[0] < LATE:
+            return NOTHING
+        return Reading(self._score(), self._evidence())
 
     def _is_next_item(self, step: StepFeatures) -> bool:
-        """Whether it does to another thing what was done before; new code is not an item of a list."""
-        return step.role.may_change and not step.role.writes and step.tool in self._acts
+        """Whether it does to another thing what was done before, without a word or with an entry of a list."""
+        if step.tool not in self._tools or step.speaks_only:
+            return False
+        return step.topic.said == 0 or (step.role.changes and not step.role.writes)
 
-    def _reading(self) -> Reading:
-        begun = self._begun
-        if not begun:
-            return NOTHING
-        return Reading(
-            _SCORES[min(len(begun), len(_SCORES) - 1)],
-            Evidence(
-                LateSprawl.name,
-                f"In the last {WINDOW} steps {len(begun)} things were begun in words the run had hardly used before.",
-                [index for index, _ in begun],
-                [text for _, text in begun][-3:],
-            ),
+    def _score(self) -> float:
+        departure = self._departure
+        hint = min(_MOST_HINT, _HINT * departure.weight)
+        if departure.coherence >= COHERENT:
+            return hint / 2
+        if self._beginnings < _FEWEST_BEGINNINGS or not departure.is_stretch(_FEWEST_NEW_WORDS):
+            return hint
+        return min(1.0, _FOUND + _PER_WEIGHT * (departure.weight - ENOUGH))
+
+    def _evidence(self) -> Evidence:
+        steps = self._departure.steps
+        reason = (
+            f"{len(steps)} steps since step {steps[0]} each begin something new: of their "
+            f"{self._departure.words} telling words the run before had {round(self._departure.known)}, "
+            "and they have next to none in common."
         )
+        return Evidence(LateSprawl.name, reason, list(steps), list(self._begun))

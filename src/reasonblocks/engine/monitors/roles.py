@@ -1,11 +1,13 @@
 """What a call does, told from its name and its arguments rather than from a list of known tools."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import msgspec
 
+from ...errors import SettingsError
+from .commands import edits_by_script, hands_in, runs_a_program, without_documents
 from .words import split
 
 _LONGEST_NAME = 200
@@ -47,15 +49,10 @@ _SHELL_CHANGES = re.compile(
     r"|(?:pip3?|npm|apt|apt-get|yarn|cargo|conda|brew|uv|poetry)\s{1,4}(?:-\S{1,40}\s{1,4}){0,3}(?:install|add|update|upgrade|remove))"
     r"(?=\s|$)"
 )
+_INTERPRETERS = frozenset("node perl python python3 ruby".split())
 _WRITE_WORDS = frozenset("apply open patch sed tee write writelines".split())
 _CHANGE_WORDS = frozenset(
     "apt brew cargo chmod conda cp git ln mkdir mv npm pip pip3 poetry rm tar touch unzip uv yarn".split()
-)
-_SHELL_RUNS = re.compile(
-    r"(?:^|[\s;&|(/])(?:python[\d.]*|pytest|tox|node|deno|bun|make|cmake|mvn|gradle|ruby|java|javac|gcc|g\+\+|clang|rustc"
-    r"|jest|ctest|perl|php|Rscript|mypy|ruff|eslint|tsc|curl"
-    r"|(?:npm|yarn|cargo|go|uv)\s{1,4}(?:test|run|build|check|vet)|(?:ba|z)?sh\s{1,4}\S{1,80}\.sh)(?=\s|$)"
-    r"|(?:^|[\s;&|(])\./\S"
 )
 _PROSE = re.compile(r"\.(?:adoc|csv|log|md|rst|tsv|txt)\b|\b(?:CHANGELOG|LICENSE|README)\b")
 _CODE = re.compile(
@@ -63,7 +60,6 @@ _CODE = re.compile(
     r"|ya?ml)\b"
 )
 _SHELL_WAITS = re.compile(r"(?:^|[\s;&|(])(?:sleep|wait)\s|time\.sleep\(")
-_SHELL_ENDS = re.compile(r"\bfinal_answer\(|COMPLETE_TASK|SUBMIT_FINAL|\b(?:submit|finish)\(\)")
 
 
 class Role(msgspec.Struct, frozen=True, gc=False):
@@ -99,18 +95,58 @@ class Role(msgspec.Struct, frozen=True, gc=False):
 
 SPEAKS = Role(notes=True)
 """A step without any call."""
+ONLY_RUNS = Role(runs=True)
+"""Of a shell or an interpreter, which does whatever it is told to; one may be declared so."""
 
 
-def role_of(action: str, values: Sequence[str]) -> Role:
-    """What the call of a step does, given the values of its arguments."""
+def parse_roles(declared: Mapping[str, str]) -> Mapping[str, Role]:
+    """What users say their tools do, by tool: the names of `Role`'s fields, several of them joined by `+`."""
+    return {tool: _parsed(tool, kinds) for tool, kinds in declared.items()}
+
+
+def role_of(action: str, values: Sequence[str], declared: Mapping[str, Role] | None = None) -> Role:
+    """What the call of a step does, given the values of its arguments; what was declared counts more than the name."""
     if not action:
         return SPEAKS
     role = _named(action[:_LONGEST_NAME])
+    if declared:
+        names = action[:_LONGEST_NAME].split(",")
+        if not declared.keys().isdisjoint(names):
+            role = _joined([declared.get(name) or _named(name) for name in names])
+            if role != ONLY_RUNS:
+                return role
     if role.runs:
         return _of_command(role, "\n".join(values)[:_READ_TEXT])
     if role.writes and _is_prose("\n".join([value for value in values if _is_path(value)])):
         return msgspec.structs.replace(role, writes=False)
     return role
+
+
+def _parsed(tool: str, kinds: str) -> Role:
+    if not isinstance(tool, str) or not tool.strip():
+        raise SettingsError(f"a tool role is declared for {tool!r}; expected the name of a tool")
+    names = [kind.strip() for kind in kinds.split("+")] if isinstance(kinds, str) else []
+    if not names or not set(names) <= set(Role.__struct_fields__):
+        raise SettingsError(
+            f"the role of tool {tool!r} is {kinds!r}; expected one of {', '.join(Role.__struct_fields__)}, "
+            "or several of them joined by '+'"
+        )
+    return Role(**dict.fromkeys(names, True))
+
+
+def _joined(roles: Sequence[Role]) -> Role:
+    """What several calls of one step do together."""
+    if len(roles) == 1:
+        return roles[0]
+    together = {kind: any(getattr(role, kind) for role in roles) for kind in Role.__struct_fields__}
+    together["looks"] &= not (together["changes"] or together["runs"])
+    together["notes"] = all(role.notes for role in roles)
+    return Role(**together)
+
+
+def runs_commands(action: str) -> bool:
+    """Whether a tool runs whatever it is given, by its name."""
+    return _named(action[:_LONGEST_NAME]).runs
 
 
 def _is_path(value: str) -> bool:
@@ -169,8 +205,11 @@ def _of_command(role: Role, command: str) -> Role:
     writes = role.writes or (
         (">" in command or not words.isdisjoint(_WRITE_WORDS)) and _SHELL_WRITES.search(command) is not None
     )
+    said = without_documents(command)
+    runs = runs_a_program(said, words)
+    if runs and (writes or not words.isdisjoint(_INTERPRETERS)) and edits_by_script(said, command):
+        writes, runs = True, False
     changes = writes or (not words.isdisjoint(_CHANGE_WORDS) and _SHELL_CHANGES.search(command) is not None)
-    runs = not _is_shell(command) or _SHELL_RUNS.search(command) is not None
     return Role(
         looks=not changes and not runs,
         searches=not words.isdisjoint(_SEARCHES),
@@ -178,16 +217,5 @@ def _of_command(role: Role, command: str) -> Role:
         writes=writes and not _is_prose(command),
         runs=runs,
         waits=role.waits or (not words.isdisjoint(_WAITS) and _SHELL_WAITS.search(command) is not None),
-        ends=role.ends or (not words.isdisjoint(_ENDS) and _SHELL_ENDS.search(command) is not None),
+        ends=role.ends or (not words.isdisjoint(_ENDS) and hands_in(command)),
     )
-
-
-_SHELL_LINE = re.compile(
-    r"\s*(?:awk|cat|cd|chmod|cp|cut|df|diff|du|echo|env|file|find|git|grep|head|less|ln|ls|mkdir|mv|nl|ps|pwd|rg|rm|sed|sort"
-    r"|stat|tail|tee|touch|tree|wc|which)\b"
-)
-
-
-def _is_shell(command: str) -> bool:
-    """Whether it begins with a command that shows or moves things; other code runs."""
-    return _SHELL_LINE.match(command) is not None

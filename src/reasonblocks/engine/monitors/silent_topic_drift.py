@@ -1,31 +1,31 @@
-"""silent_topic_drift: several steps in a row share next to no words with all that came before, and nobody said why.
+"""silent_topic_drift: a stretch of steps hangs together, but has nothing to do with the task nor with the run before.
 
-The topic is whatever thoughts, calls and results have been about. A step that is off it adds nothing to it, so a
-stretch is measured against what came before the stretch. Where words cannot tell, nothing is said: in a run that never
-kept to its words, in scripts that do not part them, and of a stretch that hangs together and so is a part of the work.
+Where words cannot tell, nothing is said: in a run that never kept to its words, and in scripts that do not part them.
+Where nobody said what the task is, a stretch that hangs together may well be a part of it. A change of topic that is
+announced, or that somebody asked for, is none of this.
 """
 
 from ..answers import Evidence
 from .base import NOTHING, MonitorState, Reading
-from .features import StepFeatures
-from .vocabulary import Vocabulary
-from .words import WordSet, covered, phrases, size
+from .departure import ENOUGH, Departure
+from .features import StepFeatures, quote
+from .words import phrases
 
-SETTLED = 4
-"""The steps at the start that make the topic."""
-_FEWEST_WORDS = 8
-_OFF_TOPIC = 0.15
-"""At this share of known words or less a step is off the topic."""
-_SCORES = (0.0, 0.1, 0.2, 0.4, 0.65, 0.75, 0.85)
-"""By how many steps in a row are off it."""
-_COHERENT = 0.2
-"""With this share of words from the stretch it is in, a step goes on with it."""
-_FOREIGN = 0.15
-"""At this share of characters beyond ASCII the words of a text are not known well enough."""
-_MOST_QUOTES = 3
-_SAYS_WHY = phrases(
-    "as requested, back to, different approach, different task, different topic, instead, move on, moving on",
-    "new question, new request, new task, new topic, next item, next part, next task, switch*, turning to, you asked",
+COHERENT = 0.22
+"""With this share of its new words from the steps before it, a step goes on with them."""
+_FEWEST_NEW_WORDS = 2.0
+"""A stretch with fewer new words for each step does the same to one thing after another."""
+_FOUND = 0.65
+_PER_WEIGHT = 0.05
+"""A stretch that weighs more than enough scores more."""
+_HINT = 0.07
+"""What weighs less than enough scores so much for each unit of weight."""
+_MOST_HINT = 0.34
+"""The most where it is not sure."""
+_ACKNOWLEDGED = phrases(
+    "as a prerequisite, as requested, as you asked, before i can, different task, different topic, new question",
+    "new request, new task, new topic, next item, next task, prerequisite*, required for, switching to, turning to",
+    "unblock*, which requires, you asked",
 )
 
 
@@ -34,65 +34,51 @@ class SilentTopicDrift:
 
     name = "silent_topic_drift"
     failure_type = "drift"
-    description = "Several steps in a row have next to nothing in common with the run before them, and nobody said why."
+    description = "A stretch of steps has nothing to do with the task nor with the run before, and nobody said why."
 
     def start(self, task: str) -> MonitorState:
         """The memory of a run that has not begun."""
-        return _State()
+        return _State(task)
 
 
 class _State:
-    __slots__ = ("_off", "_stretch", "_topic")
+    __slots__ = ("_announced", "_departure", "_first", "_last", "_task")
 
-    def __init__(self) -> None:
-        self._topic = Vocabulary()
-        self._off: list[tuple[int, str]] = []
-        self._stretch: WordSet = 0
-        """The words of the steps that are off the topic."""
+    def __init__(self, task: str) -> None:
+        self._departure = Departure(task)
+        self._task = quote(task)
+        self._announced = False
+        self._first = self._last = ""
 
     def observe(self, step: StepFeatures) -> Reading:
-        words = step.thought_words | step.call_words
-        if step.index < SETTLED:
-            self._topic.take_in(words, step.result_words)
-        elif size(words) >= _FEWEST_WORDS:
-            self._judge(step, words)
-        if step.speaks_only:
-            self._topic.known |= step.result_words  # what a person says is the topic
-        return self._reading()
-
-    def _judge(self, step: StepFeatures, words: WordSet) -> None:
-        if self._is_off(step, words):
-            self._off.append((step.index, step.thought_quote()))
-            del self._off[: -len(_SCORES)]
-            self._stretch |= words | step.result_words
-            return
-        self._topic.take_in(words, step.result_words | self._stretch)
-        self._off.clear()
-        self._stretch = 0
-
-    def _is_off(self, step: StepFeatures, words: WordSet) -> bool:
-        return (
-            self._topic.settled
-            and self._topic.share_known(words) <= _OFF_TOPIC
-            and covered(words, self._stretch) < _COHERENT
-            and not _is_foreign(step.thought)
-            and not _SAYS_WHY.search(step.thought)
-        )
-
-    def _reading(self) -> Reading:
-        off = self._off
-        if not off:
+        departure = self._departure
+        if departure.observe(step):
+            shown = step.thought_quote() or step.call_quote()
+            if len(departure.steps) == 1:
+                self._first = shown
+                self._announced = False
+            self._last = shown
+            self._announced = self._announced or _ACKNOWLEDGED.search(step.thought) is not None
+        if len(departure.steps) < 2:
             return NOTHING
-        return Reading(
-            _SCORES[min(len(off), len(_SCORES) - 1)],
-            Evidence(
-                SilentTopicDrift.name,
-                f"{len(off)} steps in a row share next to no words with the rest of the run.",
-                [index for index, _ in off],
-                [text for _, text in off][-_MOST_QUOTES:],
-            ),
+        return Reading(self._score(), self._evidence())
+
+    def _score(self) -> float:
+        departure = self._departure
+        hint = min(_MOST_HINT, _HINT * departure.weight)
+        if departure.coherence < COHERENT or self._announced:
+            return hint / 2
+        if not departure.is_stretch(_FEWEST_NEW_WORDS) or not departure.has_task:
+            return hint
+        return min(1.0, _FOUND + _PER_WEIGHT * (departure.weight - ENOUGH))
+
+    def _evidence(self) -> Evidence:
+        departure = self._departure
+        steps = departure.steps
+        task = "the task (quoted first)" if self._task else "the task"
+        reason = (
+            f"Of {departure.words} telling words in steps {steps[0]} to {steps[-1]} {task} and all steps before them "
+            f"have {round(departure.known)}, and no reason is given for what they do."
         )
-
-
-def _is_foreign(text: str) -> bool:
-    return not text.isascii() and len(text.encode("ascii", "ignore")) < (1 - _FOREIGN) * len(text)
+        quotes = [text for text in (self._task, self._first, self._last) if text]
+        return Evidence(SilentTopicDrift.name, reason, list(steps), list(dict.fromkeys(quotes)))

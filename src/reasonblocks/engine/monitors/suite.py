@@ -8,9 +8,12 @@ import msgspec
 
 from ...runtime.contain import incidents
 from ..answers import Evidence, Scorer
-from .base import FIRE_THRESHOLD, Monitor, MonitorState, Reading
+from .base import FIRE_THRESHOLD, FLOOR, Monitor, MonitorState, Reading
 from .features import ObservedStep, StepFeatures, read_step
 from .profiles import DEFAULT_WEIGHTS, HEAVIEST, Weights
+from .settings import NO_SETTINGS, MonitorSettings
+from .signs import Signs
+from .suspicion import Calibration, shipped_calibration
 
 DIGITS = 4
 """Of scores and of the composite, on the wire as in every comparison."""
@@ -27,11 +30,16 @@ class SuiteReading(msgspec.Struct, frozen=True):
     scores: dict[str, float]
     evidence: dict[str, Evidence] = {}
     """By monitor, of those that have something to show."""
+    signs: dict[str, float] = {}
+    """What has added up over the run, which the monitors' suspicions go by."""
+    thresholds: Mapping[str, float] = {}
+    """Of monitors that do not fire where the others do."""
 
     @property
     def fired(self) -> list[str]:
-        """The monitors at or above the threshold."""
-        return [name for name, score in self.scores.items() if score >= FIRE_THRESHOLD]
+        """The monitors at or above their threshold."""
+        thresholds = self.thresholds
+        return [name for name, score in self.scores.items() if score >= thresholds.get(name, FIRE_THRESHOLD)]
 
     def composite(self, weights: Weights) -> float:
         """The weighted sum of the scores."""
@@ -41,10 +49,18 @@ class SuiteReading(msgspec.Struct, frozen=True):
 class MonitorSuite:
     """The monitors of an engine, and what is known about them."""
 
-    def __init__(self, monitors: Sequence[Monitor]) -> None:
+    def __init__(
+        self,
+        monitors: Sequence[Monitor],
+        settings: MonitorSettings = NO_SETTINGS,
+        calibration: Calibration | None = None,
+    ) -> None:
+        settings.check_names([monitor.name for monitor in monitors])
         self.monitors = tuple(monitors)
+        self.settings = settings
+        self.calibration = calibration or shipped_calibration()
         self.quiet = SuiteReading({monitor.name: 0.0 for monitor in monitors})
-        """The reading of a trajectory in which nothing was found."""
+        """The reading of a trajectory without any steps."""
         self.failure_types: Mapping[str, str] = {monitor.name: monitor.failure_type for monitor in monitors}
         self.default_weights: Weights = {monitor.name: _default_weight(monitor) for monitor in monitors}
 
@@ -55,11 +71,15 @@ class MonitorSuite:
                 monitor.name,
                 monitor.failure_type,
                 self.default_weights[monitor.name],
-                FIRE_THRESHOLD,
+                self.settings.threshold(monitor.name),
                 monitor.description,
             )
             for monitor in self.monitors
         ]
+
+    def counts_from(self, name: str) -> float:
+        """The score from which on a finding of a monitor stands above what is suspected."""
+        return min(FLOOR, self.settings.threshold(name))
 
     def start(self, task: str = "") -> "Trajectory":
         """A trajectory without any steps."""
@@ -69,11 +89,14 @@ class MonitorSuite:
 class Trajectory:
     """The monitors' memory of one run. Not for two threads at once."""
 
-    __slots__ = ("_recent", "_states", "_suite", "_thoughts", "length")
+    __slots__ = ("_recent", "_signs", "_states", "_suite", "_thoughts", "length")
 
     def __init__(self, suite: MonitorSuite, task: str) -> None:
         self._suite = suite
-        self._states = [_Contained(monitor, task) for monitor in suite.monitors]
+        self._states = [
+            _Contained(monitor, task) for monitor in suite.monitors if monitor.name not in suite.settings.off
+        ]
+        self._signs = Signs(task)
         self._recent: deque[tuple[int, bytes, SuiteReading]] = deque(maxlen=RECENT)
         self._thoughts: deque[str] = deque(maxlen=THOUGHTS)
         self.length = 0
@@ -81,7 +104,7 @@ class Trajectory:
 
     def observe(self, step: ObservedStep, digest: bytes | None = None) -> SuiteReading:
         """Take the next step in; `digest` is that of the step, if it is known already."""
-        features = read_step(self.length, step)
+        features = read_step(self.length, step, self._suite.settings.roles)
         reading = self._read(features)
         self._recent.append((self.length, digest or step.digest(), reading))
         if step.thought:
@@ -105,14 +128,20 @@ class Trajectory:
         return tuple(self._thoughts)
 
     def _read(self, features: StepFeatures) -> SuiteReading:
-        readings = [state.observe(features) for state in self._states]
-        if not any(reading.score for reading in readings):
-            return self._suite.quiet
-        named = [(state.name, reading) for state, reading in zip(self._states, readings, strict=True)]
-        return SuiteReading(
-            {name: round(reading.score, DIGITS) for name, reading in named},
-            {name: reading.evidence for name, reading in named if reading.score and reading.evidence is not None},
-        )
+        self._signs.observe(features)
+        signs = dict(self._signs.values())
+        suspicions = self._suite.calibration.suspicions(signs)
+        scores = dict(self._suite.quiet.scores)
+        evidence: dict[str, Evidence] = {}
+        for state in self._states:
+            found, suspicion = state.observe(features), suspicions.get(state.name, 0.0)
+            if found.score >= self._suite.counts_from(state.name) or found.score > suspicion == 0.0:
+                scores[state.name] = round(found.score, DIGITS)
+                if found.evidence is not None:
+                    evidence[state.name] = found.evidence
+            else:
+                scores[state.name] = round(suspicion, DIGITS)
+        return SuiteReading(scores, evidence, signs, self._suite.settings.thresholds)
 
 
 class _Contained:

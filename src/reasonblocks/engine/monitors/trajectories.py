@@ -102,12 +102,14 @@ class Trajectories:
 
     # -- evaluations -----------------------------------------------------------------------------
 
-    async def continue_run(self, org_id: str, run_id: str, offset: int, steps: Sequence[ObservedStep]) -> Observed:
+    async def continue_run(
+        self, org_id: str, run_id: str, offset: int, steps: Sequence[ObservedStep], task: str = ""
+    ) -> Observed:
         """Go on with a run: `steps` follow its first `offset`, which must be exactly what is held."""
         key: Key = ("evaluated", org_id, run_id)
         trajectory = self._shelf.take(key)
         if offset == 0:
-            trajectory = self.suite.start()
+            trajectory = self.suite.start(task)
         elif trajectory is None or trajectory.length != offset:
             have = 0
             if trajectory is not None:
@@ -122,12 +124,12 @@ class Trajectories:
         finally:
             self._shelf.put(key, trajectory)  # also when it was cancelled half-way: what it holds is a true prefix
 
-    async def whole_trace(self, org_id: str, steps: Sequence[ObservedStep]) -> Observed:
+    async def whole_trace(self, org_id: str, steps: Sequence[ObservedStep], task: str = "") -> Observed:
         """Evaluate a trace from its first step; if it continues one that was seen, only what is new is looked at."""
         digests = [step.digest() for step in steps]
-        keys: list[Key] = [("trace", org_id, prefix) for prefix in _prefixes(digests)]
+        keys: list[Key] = [("trace", org_id, prefix) for prefix in _prefixes(digests, task)]
         found = self._shelf.take_first(keys[::-1])
-        trajectory = found[1] if found else self.suite.start()
+        trajectory = found[1] if found else self.suite.start(task)
         try:
             done = trajectory.length
             await _advance(trajectory, steps[done:], digests[done:])
@@ -142,14 +144,16 @@ class Trajectories:
         """What the monitors said after a step, if its run was evaluated up to there just now with the same step."""
         return self._shelf.look(("evaluated", org_id, run_id), step_index, digest)
 
-    def observe_step(self, org_id: str, run_id: str, step_index: int, step: ObservedStep) -> SuiteReading | None:
+    def observe_step(
+        self, org_id: str, run_id: str, step_index: int, step: ObservedStep, task: str = ""
+    ) -> SuiteReading | None:
         """The reading after the next step of a run nobody evaluates; `None` if `rebuild` is needed for it."""
         key: Key = ("ingested", org_id, run_id)
         trajectory = self._shelf.take(key)
         if trajectory is None:
             if step_index:
                 return None
-            trajectory = self.suite.start()
+            trajectory = self.suite.start(task)
         try:
             digest = step.digest()
             if step_index == trajectory.length:
@@ -159,10 +163,10 @@ class Trajectories:
             self._shelf.put(key, trajectory)
 
     async def rebuild(
-        self, org_id: str, run_id: str, portions: AsyncIterable[Sequence[ObservedStep]]
+        self, org_id: str, run_id: str, portions: AsyncIterable[Sequence[ObservedStep]], task: str = ""
     ) -> AsyncIterator[list[SuiteReading]]:
         """Observe all steps of a run anew, from its first one; for each portion the reading after each step."""
-        trajectory = self.suite.start()
+        trajectory = self.suite.start(task)
         async for steps in portions:
             yield await _advance(trajectory, steps)
         self._shelf.put(("ingested", org_id, run_id), trajectory)
@@ -195,10 +199,10 @@ def _held(trajectory: Trajectory) -> int:
     return min(trajectory.length, _HELD_PER_RUN)
 
 
-def _prefixes(digests: Sequence[bytes]) -> list[bytes]:
+def _prefixes(digests: Sequence[bytes], task: str) -> list[bytes]:
     """For each step what tells the trace up to there from any other."""
     prefixes: list[bytes] = []
-    prefix = b""
+    prefix = task.encode("utf-8", "surrogatepass")
     for digest in digests:
         prefix = blake2b(prefix + digest, digest_size=16).digest()
         prefixes.append(prefix)

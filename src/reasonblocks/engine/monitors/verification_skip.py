@@ -1,43 +1,26 @@
 """verification_skip: the work is called done although the last change was never tried, or the last trial failed.
 
 A change of code is open until something is run after it. One whose own result shows the new state needs no further
-proof, and neither does what is no code: an order that was updated, a word in a manual.
+proof, and neither does what is no code: a word in a manual. Where somebody is told that an order was changed, a call
+must have changed it. A step ends the work if it hands it in, says so, or is the first without a call in a run of calls.
 """
 
-import re
-from itertools import islice
-
 from ..answers import Evidence
-from .base import NOTHING, Fading, MonitorState, Reading
+from .base import Fading, MonitorState, Reading
+from .conclusions import admits_no_trial, called_done, goes_on, owns_failure
 from .features import StepFeatures, quote
-from .words import phrases
+from .reports import Reports
+from .roles import runs_commands
 
-_AFTER_FAILURE = 0.7
-_NEVER_TRIED = 0.65
-_ONLY_LOOKED_AT = 0.3
+_AFTER_FAILURE = 0.75
+_NEVER_TRIED = 0.7
+_ONLY_LOOKED_AT = 0.4
 _SHOWN = 200
 """Characters of a result that shows more than that the change was taken."""
-_FINISHED = re.compile(
-    r"\b(?:added|complete|completed|created|done|final answer|finished|fixed|implemented|ready(?: to submit)?|resolved"
-    r"|solved|updated)\b",
-    re.IGNORECASE,
-)
-_MOST_MATCHES = 32
-_BEFORE = 90
-"""Characters in front of such a word that say what is finished."""
-_OF_THE_WORK = re.compile(
-    r"\b(?:task|issue|problem|bug|fix|feature|implementation|work|everything|(?:tasks|steps|requirements|changes))\b"
-    r"[^.\n]{0,40}\b(?:is|are|has been|have been|was|were)\b[^.\n]{0,25}$",
-    re.IGNORECASE,
-)
-_BY_ITSELF = re.compile(
-    r"\b(?:I(?:'ve| have) (?:now )?(?:successfully |fully )?|successfully |we(?:'re| are) )$", re.IGNORECASE
-)
-_ADMITS = phrases(
-    "already broken, already fail*, can't, cannot, could not, couldn't, did not, fail*, let me, let's, next, not able",
-    "not tested, not verified, now i, pre-existing, preexisting, unable, unfortunately, unrelated, untested, verified",
-    "verify",
-)
+_FEWEST_CALLS = 3
+_MOSTLY = 8
+"""So many calls for each step without one, and a step without one stands out."""
+_LONGEST_TEXT = 3_000
 
 
 class VerificationSkip:
@@ -53,66 +36,90 @@ class VerificationSkip:
 
 
 class _State:
-    __slots__ = ("_change", "_fading", "_failure", "_looked", "_worked")
+    __slots__ = ("_calls", "_change", "_fading", "_failure", "_looked", "_owned", "_reports", "_spoken", "_worked")
 
     def __init__(self) -> None:
+        self._calls = 0
+        self._spoken = 0
         self._change: tuple[int, str] | None = None
         """The newest change that nothing was run after."""
         self._looked = False
         self._worked = False
         """Whether there is anything that could be verified."""
         self._failure: tuple[int, str] | None = None
-        """The newest trial, if it failed and nothing was changed after it."""
+        """The newest trial, if it failed and nothing was run with success after it."""
+        self._owned = False
+        """Whether that failure was spoken of since."""
+        self._reports = Reports()
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
-        found = self._found(step) if step.speaks_only or step.role.ends else None
+        found = self._found(step) or self._reports.observe(step)
         self._remember(step)
         return self._fading.next(found)
 
     def _found(self, step: StepFeatures) -> Reading | None:
+        if self._failure is not None:
+            self._owned = self._owned or owns_failure(step.thought)
         if self._change is None and self._failure is None:
             return None
-        said = _called_done(step.thought)
-        if said is None or _ADMITS.search(step.thought):
+        said = self._conclusion(step)
+        if said is None:
             return None
-        if self._failure is not None and self._worked:
+        text = _text_of(step)
+        if self._failure is not None and self._worked and not self._owned and not owns_failure(text):
             reason = "The work is called done, but the last thing that was run had failed."
+            if self._change is not None:
+                reason = (
+                    "The work is called done, but the last trial failed, and nothing was run after the change since."
+                )
             return _reading(_AFTER_FAILURE, reason, self._failure, step, said)
-        if self._change is None:
+        if self._change is None or admits_no_trial(text):
             return None  # an answer was looked for, and none of the work is open
-        score = _ONLY_LOOKED_AT if self._looked else _NEVER_TRIED
         reason = "The work is called done, but nothing was run after the last change."
-        return _reading(score, reason, self._change, step, said)
+        if self._looked:
+            reason = "The work is called done, but after the last change it was only looked at."
+        return _reading(_ONLY_LOOKED_AT if self._looked else _NEVER_TRIED, reason, self._change, step, said)
+
+    def _conclusion(self, step: StepFeatures) -> str | None:
+        """The words, or the call, with which a step ends the work."""
+        if step.role.ends:
+            return called_done(step.thought) or step.call_quote()
+        if not step.speaks_only or not step.thought.strip() or goes_on(step.thought):
+            return None
+        said = called_done(step.thought)
+        if said is None and self._calls >= _FEWEST_CALLS and self._calls >= _MOSTLY * self._spoken:
+            said = step.thought_quote()
+        return said
 
     def _remember(self, step: StepFeatures) -> None:
-        if step.speaks_only or step.role.notes:
+        if step.speaks_only:
+            self._spoken += 1
             return
-        self._worked |= step.role.writes
-        if step.role.runs:
+        self._calls += 1
+        role = step.role
+        if role.notes or role.ends:
+            return
+        if role.writes and not step.failed:
+            self._worked = True
+        if role.runs:
             self._failure = (step.index, step.result_quote()) if step.failed else None
+            self._owned = False
             self._change = None
-        elif step.role.writes and step.result_size < _SHOWN:
-            self._change, self._looked, self._failure = (step.index, step.call_quote()), False, None
-        elif step.role.looks:
+        elif role.writes:
+            if not step.failed:
+                # An editor shows what it wrote by itself; in a shell it was asked for.
+                self._looked = step.result_size >= _SHOWN and runs_commands(step.action)
+                self._change = (step.index, step.call_quote())
+        elif not step.failed and (role.looks or step.result_size >= _SHOWN):
             self._looked = True
 
 
-def _called_done(thought: str) -> str | None:
-    """The words that call the work done."""
-    # From each word that ends something back to its subject: the other way round, crafted text costs far more.
-    for match in islice(_FINISHED.finditer(thought), _MOST_MATCHES):
-        before = thought[max(0, match.start() - _BEFORE) : match.start()]
-        subject = _BY_ITSELF.search(before) or _OF_THE_WORK.search(before)
-        if subject is not None:
-            return quote(subject.group() + match.group())
-        if match.group().lower() in ("final answer", "ready to submit"):
-            return match.group()
-    return None
+def _text_of(step: StepFeatures) -> str:
+    """What a step says, be it in its thought or in what it hands in."""
+    return f"{step.thought}\n{step.arguments[:_LONGEST_TEXT]}" if step.role.ends else step.thought
 
 
 def _reading(score: float, reason: str, before: tuple[int, str], step: StepFeatures, said: str) -> Reading:
     index, text = before
-    return (
-        Reading(score, Evidence(VerificationSkip.name, reason, [index, step.index], [said, text])) if score else NOTHING
-    )
+    return Reading(score, Evidence(VerificationSkip.name, reason, [index, step.index], [quote(said), text]))

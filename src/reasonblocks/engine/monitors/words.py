@@ -21,6 +21,7 @@ _MOST_WORDS = 20_000
 _BIT = tuple(1 << place for place in range(BITS))
 _WORD = re.compile(r"\w+")
 _PARTS_NO_WORDS = re.compile(r"[^\W_]|\n")
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 _ASCII_BLANKS = bytes(code if _PARTS_NO_WORDS.match(chr(code)) else 32 for code in range(256))
 """Whatever parts words but the line break, as a table over bytes: many times as fast as matching."""
 
@@ -53,7 +54,20 @@ class _Bits(dict[str, WordSet]):
         return bit
 
 
+class _TokenBits(dict[str, WordSet]):
+    """The bit of each word as it is written; filled as words turn up."""
+
+    def __missing__(self, word: str) -> WordSet:
+        bit = _BIT[crc32(word.encode("utf-8", "surrogatepass")) % BITS]
+        if len(self) >= _MOST_WORDS:
+            self.clear()
+        if len(word) <= _LONGEST_WORD:
+            self[word] = bit
+        return bit
+
+
 _bits = _Bits()
+_token_bits = _TokenBits()
 
 
 def split(text: str) -> list[str]:
@@ -83,6 +97,21 @@ def _blanked(text: str) -> str:
 def word_set(words: Iterable[str]) -> WordSet:
     """The stems of those words that say something."""
     return reduce(or_, filter(None, map(_bits.__getitem__, set(words))), 0)
+
+
+def number_set(words: Iterable[str]) -> WordSet:
+    """Those of these words that name a certain thing: numbers and ids, but for the digits of a list."""
+    return token_set([word for word in words if not word.isalpha() and len(word) > 1])
+
+
+def token_set(words: Iterable[str]) -> WordSet:
+    """All of these words as they are written, the short and the common ones too."""
+    return reduce(or_, map(_token_bits.__getitem__, words), 0)
+
+
+def pieces(text: str) -> WordSet:
+    """The stems of a text whose names are taken apart: `read_header` like `ReadHeader`."""
+    return word_set([piece.lower() for piece in _PIECE.findall(text)])
 
 
 def stem(word: str) -> str:
@@ -124,7 +153,10 @@ def covered(words: WordSet, by: WordSet) -> float:
     return (words & by).bit_count() / words.bit_count() if words else 1.0
 
 
+def says_something(word: str) -> bool:
+    """Whether a word in lower case is more than a number or a word that any sentence may have."""
+    return len(word) >= 3 and word not in _SAYS_NOTHING and not word.isdigit()
+
+
 def _bit(word: str) -> WordSet:
-    if len(word) < 3 or word in _SAYS_NOTHING or word.isdigit():
-        return 0
-    return _BIT[crc32(stem(word).encode("utf-8", "surrogatepass")) % BITS]
+    return _BIT[crc32(stem(word).encode("utf-8", "surrogatepass")) % BITS] if says_something(word) else 0

@@ -23,6 +23,7 @@ class RunState:
     project_id: str
     run_id: str
     task_profile: str
+    task: str
     outcome: str | None = None
     finished_at: float | None = None
     last_seen_at: float = 0.0
@@ -118,7 +119,8 @@ class Ledger:
                 if _visible(state, self._principal, org):
                     return state
                 raise unknown_run(event.run_id)  # another project's: nobody is told
-        state = RunState(0, org, project, event.run_id, event.start.task_profile or DEFAULT_PROFILE)
+        start = event.start
+        state = RunState(0, org, project, event.run_id, start.task_profile or DEFAULT_PROFILE, start.task or "")
         self.hold((state,))
         return state
 

@@ -6,19 +6,20 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 
-from sqlalchemy import Connection, and_, select
+from sqlalchemy import Connection, and_, bindparam, func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from ...runtime.contain import contain, incidents
 from ..monitors.features import ObservedStep
 from ..requests import Step
 from ..store.database import Database
-from ..store.prepared import PreparedWrite
+from ..store.prepared import PreparedQuery, PreparedWrite
 from ..store.schema import evaluations, runs, steps
 from ..store.transact import Transactions
 from ..store.values import dump, now
 from .decoding import NewStep
 from .ingest import Applied
+from .leftovers import Leftovers
 from .live import Live, StepScored
 from .scoring import RunRef, ScoredStep, StepReader
 
@@ -35,9 +36,6 @@ QUIET_SECONDS = 0.01
 """Whoever reports steps waits for an answer, and scoring gives way to them until it has been quiet for so long,"""
 MOST_PAUSES = 5
 """but not more often than this in a row."""
-PICKED_UP_RUNS = 1_000
-"""At a start: how many of the newest runs are looked through for steps that were not scored before the end."""
-PICKED_UP_STEPS = 5_000
 MOST_ATTEMPTS = 3
 RETRY_SECONDS = 1.0
 CLOSE_SECONDS = 5.0
@@ -45,6 +43,10 @@ CLOSE_SECONDS = 5.0
 _keep = PreparedWrite(
     insert(evaluations).on_conflict_do_nothing(),
     ("run", "step_index", "scores", "composite", "fired", "failure_type", "evidence", "created_at"),
+)
+_those_there = PreparedQuery(
+    select(runs.c.id).where(runs.c.id.in_(select(func.json_each(bindparam("ids")).table_valued("value").c.value))),
+    ("ids",),
 )
 _unscored = (
     select(steps.c.run, steps.c.step_index)
@@ -81,6 +83,8 @@ class Scorer:
         """With how often it was tried in vain."""
         self._later: dict[RunRef, float] = {}
         """Runs that were read from their beginning not long ago and have to be again, with when that may be."""
+        self._leftovers: Leftovers | None = None
+        """What was stored before the last end and not scored, as long as it has not all been looked for."""
         self._closing = False
         self._over: dict[RunRef, None] = {}
         self._ingesting = 0
@@ -161,8 +165,9 @@ class Scorer:
     # -- the background ----------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to work; what was stored before the last end and not scored is picked up first."""
+        """Begin to work; what was stored before the last end and not scored is picked up behind all that is new."""
         self._closing = False
+        self._leftovers = Leftovers(self._database)
         self._wake()
         self._task = asyncio.create_task(self._run(), name="reasonblocks scorer")
 
@@ -176,6 +181,7 @@ class Scorer:
         if task is None:
             return
         self._closing = True  # nothing is put off any more
+        self._leftovers = None
         self._news.set()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
@@ -184,13 +190,10 @@ class Scorer:
         await asyncio.wait((task,))
 
     async def _run(self) -> None:
-        with contain("steps without scores"):
-            for run in await self._left_over():
-                self._fall_behind(run)
         while True:
             await self._news.wait()
             self._news.clear()
-            while self._waiting or self._behind or self._later:
+            while self._waiting or self._behind or self._leftovers or self._later:
                 self._take_up()
                 try:
                     await self._score_some()
@@ -206,11 +209,25 @@ class Scorer:
             await self._score_waiting()
         elif self._behind:
             await self._catch_up(next(iter(self._behind)))
+        elif self._leftovers:
+            await self._pick_up(self._leftovers)
         else:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(max(0.0, min(self._later.values()) - time.monotonic())):
                     await self._news.wait()
             self._news.clear()
+
+    async def _pick_up(self, leftovers: Leftovers) -> None:
+        """Look for more of what was left; if that cannot be done, it is for the next start."""
+        found: list[RunRef] | None = None
+        with contain("steps without scores"):
+            found = await leftovers.portion()
+        for run in found or ():
+            self._fall_behind(run)
+        if found is not None and leftovers.more:
+            await self._pause()
+        else:
+            self._leftovers = None
 
     def _take_up(self) -> None:
         """Have those runs scored that were put off until now."""
@@ -321,19 +338,6 @@ class Scorer:
             )
             return {index: ObservedStep.of(*values) for _, index, *values in rows}
 
-    async def _left_over(self) -> list[RunRef]:
-        """The newest runs that have steps without scores, newest first."""
-        newest = select(runs.c.id).order_by(runs.c.id.desc()).limit(PICKED_UP_RUNS)
-        unscored = (
-            _unscored.where(steps.c.run.in_(newest)).order_by(steps.c.run.desc()).limit(PICKED_UP_STEPS).subquery()
-        )
-        found = select(runs).where(runs.c.id.in_(select(unscored.c.run))).order_by(runs.c.id.desc())
-        async with self._database.reading() as connection:
-            return [
-                RunRef(row.id, row.org_id, row.project_id, row.run_id, row.task_profile)
-                for row in await connection.execute(found)
-            ]
-
     # -- what comes of it --------------------------------------------------------------------------
 
     async def _store(self, scored: Sequence[ScoredStep]) -> None:
@@ -353,8 +357,8 @@ def _portions(given: dict[int, ObservedStep], size: int = 4) -> list[dict[int, O
 
 
 def _write(connection: Connection, scored: Sequence[ScoredStep]) -> None:
-    wanted = {one.run.id for one in scored}
-    there = set(connection.execute(select(runs.c.id).where(runs.c.id.in_(wanted))).scalars())
+    wanted = dump(sorted({one.run.id for one in scored}))
+    there = {run for (run,) in _those_there.run(connection, wanted)}
     written_at = now()
     rows = [
         (

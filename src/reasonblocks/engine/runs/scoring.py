@@ -81,6 +81,7 @@ class RunRef(NamedTuple):
     project_id: str
     run_id: str
     task_profile: str
+    task: str
 
     @property
     def owners(self) -> tuple[str, str]:
@@ -90,7 +91,7 @@ class RunRef(NamedTuple):
     @classmethod
     def of(cls, state: RunState) -> "RunRef":
         """That of a run's state."""
-        return cls(state.id, state.org_id, state.project_id, state.run_id, state.task_profile)
+        return cls(state.id, state.org_id, state.project_id, state.run_id, state.task_profile, state.task)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,17 +153,17 @@ class StepReader:
         """The reading of a step that came after the last evaluation of its run, by way of what is held for the next."""
         for whose in run.owners:
             with contextlib.suppress(Conflict):
-                return (await self._trajectories.continue_run(whose, run.run_id, index, [step])).reading
+                return (await self._trajectories.continue_run(whose, run.run_id, index, [step], run.task)).reading
         return None
 
     def _next(self, run: RunRef, index: int, step: ObservedStep) -> SuiteReading | None:
         """The reading of a step that follows those that were read before; `None` for any other."""
         seen = self._seen.get(run.id)
         if seen is None:
-            return self._trajectories.observe_step(run.org_id, run.run_id, index, step)
+            return self._trajectories.observe_step(run.org_id, run.run_id, index, step, run.task)
         if index <= seen[-1]:
             return None
-        reading = self._trajectories.observe_step(run.org_id, run.run_id, len(seen), step)
+        reading = self._trajectories.observe_step(run.org_id, run.run_id, len(seen), step, run.task)
         if reading is not None:
             seen.append(index)
         return reading
@@ -177,7 +178,7 @@ class StepReader:
         order: list[int] = []
         unscored: set[int] = set()
         pages = self._stored(run, order, unscored)
-        async for readings in self._trajectories.rebuild(run.org_id, run.run_id, pages):
+        async for readings in self._trajectories.rebuild(run.org_id, run.run_id, pages, run.task):
             page = order[len(order) - len(readings) :]
             yield [
                 self._scored(run, index, reading, order)

@@ -1,0 +1,193 @@
+"""How the end of a piece of work is put into words: that it is done, that it was never tried, that something failed.
+
+People and models say so in many ways. What is looked for here are the few words that turn a sentence one way or the
+other; whether a step ends the work at all is told first by what it does (`verification_skip`).
+"""
+
+import re
+from itertools import islice
+
+from .features import quote
+from .words import WordSet, phrases, split, word_set
+
+_MOST_MATCHES = 32
+_FEW_WORDS = 2
+_BEFORE = 120
+"""Characters in front of a word that say what it is about."""
+_END = 240
+"""Characters at the end of a message that say whether the work goes on."""
+
+_FINISHED = re.compile(
+    r"\b(?:accomplished|added|addressed|all set|applied|complete|completed|corrected|created|done|final answer|finished"
+    r"|fixed|implemented|in place|patched|ready|resolved|solved|sorted|taken care of|updated|works|working|wrapped up"
+    r"|good to go|should do it|should be (?:fine|good|it|enough)|that'?s (?:it|all|everything))\b",
+    re.IGNORECASE,
+)
+_RESOLVES = re.compile(
+    r"\b(?:change|code|commit|fix|it|patch|that|this)\b[^.\n]{0,30}\b(?:addresses|completes|concludes|fixes|resolves|solves"
+    r"|takes care of|wraps up)\b",
+    re.IGNORECASE,
+)
+_BY_ITSELF = frozenset(
+    ("all set", "final answer", "good to go", "should do it", "taken care of", "wrapped up", "that's it", "that's all")
+)
+_OF_THE_WORK = re.compile(
+    r"(?:\b(?:task|issue|problem|bug|fix|feature|implementation|work|everything|it|this|that|solution|patch|change|code"
+    r"|job|request|tasks|steps|requirements|changes|issues|bugs|fixes)\b[^.\n]{0,60}\b(?:is|are|has been|have been|was"
+    r"|were|'s)\b|\bI(?:['\u2019]ve| have| am|['\u2019]m)?|\bwe(?:['\u2019]re| are|['\u2019]ve| have)|\bnow"
+    r"|successfully)"
+    r"[^.\n]{0,25}$",
+    re.IGNORECASE,
+)
+_ALONE = re.compile(r"(?:^|[.!\n])\W{0,8}(?:all |and |we're |i'm |now |everything )?$", re.IGNORECASE)
+"""A word of completion right after this is a sentence of its own: `Done.`"""
+_STILL_TO_COME = phrases(
+    "after, almost, before, can be, could be, if, must be, nearly, need*, not, once, partially, partly, should be",
+    "should have been, to be, unless, until, when, whether, will be, would be",
+)
+_GOES_ON = phrases(
+    "before i, before we, going to, i need, i shall, i should, i still, i want, i will, i'll, i\u2019ll, let me",
+    "let us, let's, let\u2019s, next, now to, then i, to do, we need, we should, we will",
+)
+_ENDS_IN_A_QUESTION = re.compile(r"\?[\s\"'*)}\]]{0,8}$")
+
+_NEVER_TRIED = re.compile(
+    r"\bun(?:tested|verified|checked|able)\b"
+    r"|(?:\b(?:not|never|cannot|without|no|hard|impossible|nor)\b|n['\u2019]t\b)[^.\n]{0,60}"
+    r"\b(?:test|tests|tested|testing|run|ran|running|verif\w+|try|tried|check\w*|execut\w+|confirm\w*|validat\w+"
+    r"|reproduc\w+|compil\w+|environment|sandbox|access)\b"
+    r"|\b(?:please|you (?:can|could|may|might|should|will need to|need to)|remains to be|yet to be"
+    r"|still (?:needs?|has) to be)"
+    r" (?:now |then )?(?:run|test|tested|verify|verified|check|checked|try|tried)\b"
+    r"|\brevert(?:ed|ing)?\b|\bno (?:code )?changes? (?:was|were|is|are|needed|required)\b",
+    re.IGNORECASE,
+)
+"""A gap that is admitted is no conclusion without proof."""
+_WAVED_AWAY = re.compile(
+    r"\b(?:no (?:need|reason|point)|not (?:necessary|needed|required|worth)|unnecessary|need ?n['\u2019]t"
+    r"|(?:do|does|did)(?:n['\u2019]t| not) (?:need|require|bother)|skip(?:ped|ping)?"
+    r"|without (?:bothering|running|testing))\b"
+    r"[^.\n]{0,50}\b(?:test\w*|run\w*|re-?run\w*|verif\w+|check\w*|validat\w+|confirm\w*|double-check\w*)\b",
+    re.IGNORECASE,
+)
+
+_FAILURE_WORDS = re.compile(
+    r"\b(?:fail\w*|errors?|\w+error|exceptions?|traceback|crash\w*|broken|warnings?|red)\b", re.IGNORECASE
+)
+_NO_FAILURE = re.compile(
+    r"\b(?:no|without|zero|0|free of|any|fix\w*|resolv\w*|address\w*|handl\w*|prevent\w*|avoid\w*|eliminat\w*"
+    r"|correct\w*|remov\w*|solv\w*|repair\w*|rais\w*|proper)\b[^.\n]{0,60}$",
+    re.IGNORECASE,
+)
+_OWNS_FAILURE = phrases(
+    "although, apart from, aside from, because, broke, cannot, can't, caused by, couldn't, could not, despite",
+    "didn't, did not, does not, doesn't, due to, environment, even though, even without, except, expected",
+    "fails even, flaky, however, ignor*, instead, is not, isn't, known, limitation*, missing, network, nonetheless",
+    "not able, not available, not found, not installed, other than, pre-existing, preexisting, regardless, remain*",
+    "sandbox, still, timed out, timeout, unable, unavailable, unfortunately, unrelated, was not, wasn't, warning",
+    "wrong",
+)
+
+_EFFECT = re.compile(
+    r"(?:activat|add|adjust|appl|approv|arrang|assign|book|cancel+|chang|charg|clos|complet|correct|credit|deactivat|delet"
+    r"|disabl|downgrad|enabl|exchang|execut|fil|finalis|finaliz|fix|fulfil+|handl|initiat|issu|modif|mov|plac|process"
+    r"|purchas|rebook|refund|refuel|register|remov|renew|replac|reschedul|reserv|resolv|restor|resum|return|revers|schedul"
+    r"|submitt|suspend|swapp|switch|transferr|updat|upgrad|waiv)(?:i?ed)|sent|reset|made|done|set|put",
+    re.IGNORECASE,
+)
+"""Deeds that a call has to do."""
+_REPORTS = re.compile(
+    r"(?:i|we)(?:['\u2019]ve| have)\b|(?:has|have) (?:now |just |already )?been\b|(?:is|are) now\b|successfully\b"
+    r"|i(?= (?:just |now |also )?\w+ed\b)|went ahead and\b|was able to\b|on its way\b|in effect\b|that['\u2019]s done\b"
+    r"|wraps (?:it|this|that) up\b|in order now\b|consider it done\b"
+    r"|all set\b|taken care of\b|all done\b|went through\b|gone through\b|is (?:all )?(?:done|complete|sorted)\b"
+    r"|(?:done|all sorted|completed|finished)(?=[.!,])"
+)
+"""Words that a report begins with, or is."""
+_ADVERBS = frozenset("now just also already both successfully been fully all since gone ahead and".split())
+_MOST_ADVERBS = 4
+_NOT_REPORTED = phrases(
+    "after, already, as soon as, attempted, before, can be, cannot, could, couldn't, earlier, every, fail*, if",
+    "it seems, no, not, now that, once, previously, reject*, tried, unable, unfortunately, unless, until, when",
+    "whether, will be, would, you have, you've",
+)
+_SENTENCE_END = re.compile(r"[.!?\n]|\\n")
+
+
+def called_done(text: str) -> str | None:
+    """The words that call the work done, or `None`."""
+    # From each word that ends something back to its subject: the other way round, crafted text costs far more.
+    for match in islice(_FINISHED.finditer(text), _MOST_MATCHES):
+        before = text[max(0, match.start() - _BEFORE) : match.start()]
+        sentence = _SENTENCE_END.split(before)[-1]
+        if _STILL_TO_COME.search(sentence):
+            continue
+        word = match.group()
+        if word.lower() in _BY_ITSELF or _ALONE.search(before[-20:]):
+            return quote(f"{sentence}{word}")
+        if _OF_THE_WORK.search(sentence) or _is_all(sentence, text[match.end() : match.end() + 1]):
+            return quote(f"{sentence}{word}")
+    resolves = _RESOLVES.search(text)
+    return quote(resolves.group()) if resolves else None
+
+
+def _is_all(before: str, after: str) -> bool:
+    """Whether a word ends a sentence of two or three words: `Task finished.`"""
+    return after in (".", "!", "") and len(before.split()) <= _FEW_WORDS
+
+
+def goes_on(text: str) -> bool:
+    """Whether a message ends with a question, or with what comes next."""
+    end = text[-_END:]
+    return _ENDS_IN_A_QUESTION.search(end) is not None or _GOES_ON.search(end) is not None
+
+
+def admits_no_trial(text: str) -> bool:
+    """Whether it says itself that nothing was tried; that nothing has to be is no such thing."""
+    return _NEVER_TRIED.search(text) is not None and _WAVED_AWAY.search(text) is None
+
+
+def owns_failure(text: str) -> bool:
+    """Whether a text speaks about a failure, rather than of one that is gone."""
+    if not text:
+        return False
+    if _OWNS_FAILURE.search(text):
+        return True
+    for match in islice(_FAILURE_WORDS.finditer(text), _MOST_MATCHES):
+        before = _SENTENCE_END.split(text[max(0, match.start() - _BEFORE) : match.start()])[-1]
+        if not _NO_FAILURE.search(before):
+            return True
+    return False
+
+
+def reported_deeds(text: str) -> list[tuple[str, WordSet]]:
+    """What a message reports as done: each time the sentence and the stem of the deed, 0 where it only says `done`."""
+    found = []
+    lowered = text.lower()
+    if len(lowered) != len(text):
+        return []  # letters that change their length with their case would shift every place
+    for match in islice(_REPORTS.finditer(lowered), _MOST_MATCHES):
+        if match.start() and lowered[match.start() - 1].isalnum():
+            continue
+        before = _SENTENCE_END.split(text[max(0, match.start() - _BEFORE) : match.start()])[-1]
+        after = _SENTENCE_END.split(text[match.end() : match.end() + _BEFORE])[0]
+        deed = _deed(match.group(), before, after)
+        sentence = f"{before}{text[match.start() : match.end()]}{after}"
+        if deed is not None and _NOT_REPORTED.search(sentence) is None:
+            found.append((quote(sentence.strip()), deed))
+    return found
+
+
+def _deed(start: str, before: str, after: str) -> WordSet | None:
+    """The deed that follows the words that begin a report; `None` if there is none."""
+    if not start.endswith(("ve", "been", "is now", "are now", "fully", "i", "and")):
+        return 0
+    following = split(after)[: _MOST_ADVERBS + 1]
+    if start == "successfully":
+        following += split(before)[-1:]
+    for word in following:
+        if _EFFECT.fullmatch(word):
+            return word_set([word])
+        if word not in _ADVERBS and start != "successfully":
+            break
+    return None

@@ -1,0 +1,131 @@
+"""Signs of trouble that add up over a run: counts that say how it has gone so far, and prove nothing alone.
+
+A sign only ever grows, each step is looked at once, and what is kept does not grow with the run. How much each sign
+means for each monitor is in `calibration.json`; see `suspicion.py`.
+"""
+
+import re
+
+from .features import StepFeatures
+from .words import WordSet, size, split, word_set
+
+NAMES = (
+    "steps",
+    "same_target",
+    "unfinished",
+    "failures",
+    "failing",
+    "numbers",
+    "hedges",
+    "announcements",
+    "said",
+    "restated",
+    "stretch",
+    "searches",
+    "read",
+    "new_words",
+    "unsupported",
+    "unfollowed",
+)
+"""All signs, in the order in which `Signs.values` gives them."""
+
+_HEDGES = frozenset(
+    "apparently assume assumed assuming assumption guess likely maybe might perhaps possibly presumably probably seem "
+    "seems should suspect think unclear unsure".split()
+)
+_NUMBER = re.compile(r"\d[\d.,:]*")
+_ANNOUNCES = frozenset("going let ll need next now then will".split())
+_PLANNED = frozenset("123456789")
+_TARGETS = 8_192
+"""Places for the targets of calls, a bit each: two that share one are rare, and count as one."""
+_FADES = 0.8
+"""What is left of a failure one step later."""
+
+
+class Signs:
+    """What has added up in one run."""
+
+    __slots__ = (
+        "_counts",
+        "_known",
+        "_planned",
+        "_said",
+        "_stretch",
+        "_targets",
+        "_task",
+        "_tool",
+        "_trouble",
+    )
+
+    def __init__(self, task: str) -> None:
+        self._counts = dict.fromkeys(NAMES, 0.0)
+        self._task: WordSet = word_set(split(task))
+        self._targets = 0
+        """A bit for each target there was."""
+        self._known: WordSet = 0
+        self._said: WordSet = 0
+        self._tool = b""
+        self._stretch = 0
+        """Calls of the same tool since another one was called."""
+        self._planned = 0
+        """How many points the longest plan has."""
+        self._trouble = 0.0
+        """Failures, of which the older ones count less."""
+
+    def observe(self, step: StepFeatures) -> None:
+        """Add one step."""
+        counts = self._counts
+        counts["steps"] += 1
+        self._hear(step)
+        self._watch(step)
+        counts["searches"] += step.role.searches
+        counts["unfinished"] += step.unfinished
+        counts["failures"] += step.failed
+        self._trouble = self._trouble * _FADES + step.failed
+        counts["failing"] = max(counts["failing"], self._trouble)
+
+    def values(self) -> dict[str, float]:
+        """Each sign as it stands; not to be changed by the caller."""
+        return self._counts
+
+    def _hear(self, step: StepFeatures) -> None:
+        """What the thought adds."""
+        counts = self._counts
+        hedges = announcements = 0
+        for word in split(step.thought):
+            if word in _HEDGES:
+                hedges += 1
+            elif word in _ANNOUNCES:
+                announcements += 1
+        counts["hedges"] += hedges
+        counts["announcements"] += announcements
+        counts["numbers"] += len(_NUMBER.findall(step.thought))
+        counts["said"] += len(step.thought)
+        counts["restated"] += size(step.thought_words & self._said)
+        counts["unsupported"] += size(step.thought_words & ~self._task & ~self._known)
+        self._said |= step.thought_words
+
+    def _watch(self, step: StepFeatures) -> None:
+        """What the call and its result add."""
+        counts = self._counts
+        if step.action:
+            place = 1 << int.from_bytes(step.target[:4]) % _TARGETS
+            if self._targets & place:
+                counts["same_target"] += 1
+            self._targets |= place
+            self._stretch = self._stretch + 1 if step.tool == self._tool else 1
+            self._tool = step.tool
+            counts["stretch"] = max(counts["stretch"], self._stretch)
+        counts["read"] += step.result_size
+        counts["new_words"] += size(step.result_words & ~self._known)
+        self._known |= step.result_words
+        self._follow(step)
+
+    def _follow(self, step: StepFeatures) -> None:
+        """Whether a plan with many points ends after few calls."""
+        points = sum(line.lstrip()[:1] in _PLANNED for line in step.thought.split("\n"))
+        ends = step.role.ends or (step.speaks_only and self._planned and not points)
+        if ends:
+            left = self._planned - self._targets.bit_count()
+            self._counts["unfollowed"] = max(self._counts["unfollowed"], float(left))
+        self._planned = max(self._planned, points)

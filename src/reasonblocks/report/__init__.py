@@ -1,0 +1,1 @@
+"""A replay and its labels as one page: how well the monitors tell failing runs from healthy ones, where they err."""

@@ -1,0 +1,160 @@
+"""claim_contradiction: a fact turned round without a word is found, whatever form it has; a reason for it excuses."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from reasonblocks.engine.answers import Evidence
+from reasonblocks.engine.monitors.claims import Claim, claims_of
+from reasonblocks.engine.monitors.features import ObservedStep
+from reasonblocks.engine.monitors.suite import SuiteReading
+from reasonblocks.engine.monitors.words import split
+
+NAME = "claim_contradiction"
+Readings = Callable[[Sequence[ObservedStep]], list[SuiteReading]]
+Why = Callable[[str, Sequence[ObservedStep]], Evidence]
+
+
+def look(thought: str, result: str = "ok", path: str = "notes.py") -> ObservedStep:
+    """A step that reads a file."""
+    return ObservedStep(thought, "read_file", f'{{"path": "{path}"}}', result)
+
+
+def edit(path: str) -> ObservedStep:
+    """A step that changes a file."""
+    return ObservedStep("Change it.", "edit_file", f'{{"path": "{path}", "text": "x"}}', "ok")
+
+
+def run(command: str, result: str) -> ObservedStep:
+    """A step that runs something."""
+    return ObservedStep("Run it.", "bash", f'{{"command": "{command}"}}', result)
+
+
+TURNED = {
+    "not": ("`load_index` is thread-safe.", "`load_index` is not thread-safe."),
+    "never": ("`load_index` is called with a path.", "`load_index` is never called with a path."),
+    "does not": ("src/store.py imports the cache.", "src/store.py does not import the cache."),
+    "cannot": ("Order #W88123 can be changed free of charge.", "Order #W88123 cannot be changed free of charge."),
+    "an antonym": ("The `timeout` option is enabled.", "The `timeout` option is disabled."),
+    "another antonym": ("The `timeout` argument is required.", "The `timeout` argument is optional."),
+    "missing": ("The file config.toml exists.", "The file config.toml is missing."),
+    "out of date": ("ticket_991 is up to date.", "ticket_991 is out of date."),
+    "a number": ("`load_index` is used in 3 places.", "`load_index` is used in 7 places."),
+    "a price": ("The fee for HX4417 is $20.", "The fee for HX4417 is $35."),
+    "a state": ("The status of #W88123 is pending.", "#W88123 has status delivered."),
+    "an attribute": ("The account status of AB-1200 is active.", "For AB-1200 the account status is suspended."),
+    "a type": ("`load_index` returns a list.", "`load_index` returns a string."),
+    "a place": ("The bug is in `load_index`.", "The bug is in `save_index`."),
+    "a cause": ("The root cause is `load_index`.", "The root cause is `save_index`, nothing else."),
+    "the one": ("The answer is in table_one.", "The answer is in table_two."),
+    "with a lead-in": (
+        "From what I read it is clear that `load_index` locks the store.",
+        "Given that `load_index` does not lock the store, we go on.",
+    ),
+    "in the middle of other things": (
+        "I read the file. The cache is shared between all worker threads. Now the tests.",
+        "Let me go on. The cache is not shared between all worker threads. I will read more.",
+    ),
+}
+EXCUSED = {
+    "said so": [look("`load_index` is thread-safe."), look("Correction: `load_index` is not thread-safe.")],
+    "said so before": [
+        look("`load_index` is thread-safe."),
+        look("I misread the code above. `load_index` is not thread-safe."),
+    ],
+    "said so afterwards": [
+        look("`load_index` is thread-safe."),
+        look("`load_index` is not thread-safe. I had overlooked the global."),
+    ],
+    "no longer": [look("The `timeout` option is enabled."), look("The `timeout` option is no longer enabled.")],
+    "it was changed": [
+        look("store.py imports the cache."),
+        edit("store.py"),
+        look("store.py does not import the cache."),
+    ],
+    "the tests were run again": [
+        look("The tests for store.py fail."),
+        run("pytest", "3 passed"),
+        look("The tests for store.py pass."),
+    ],
+    "a result says so": [
+        look("The status of #W88123 is pending."),
+        look("Look again.", '{"id": "#W88123", "status": "delivered"}'),
+        look("The status of #W88123 is delivered."),
+    ],
+    "a condition": [look("`load_index` is thread-safe."), look("If `load_index` is not thread-safe, we need a lock.")],
+    "a question": [look("`load_index` is thread-safe."), look("`load_index` is not thread-safe?")],
+    "a guess": [look("`load_index` is thread-safe."), look("Maybe `load_index` is not thread-safe.")],
+    "a plan": [look("The `timeout` option is enabled."), look("The `timeout` option should not be enabled.")],
+    "two things": [look("`load_index` is thread-safe."), look("`save_index` is not thread-safe.")],
+    "two errors": [look("The error is `KeyError`."), look("The error is `TypeError`.")],
+    "two parts": [
+        look("The cache module holds part 3 of the store."),
+        look("The cache module holds part 4 of the store."),
+    ],
+    "two lines": [look("Line 12 is empty."), look("Line 14 is not empty.")],
+    "code": [look("x = load(path)\nreturn get(x, 1)"), look("x = load(path)\nreturn get(x, 2)")],
+    "long ago": [
+        look("`load_index` is thread-safe."),
+        *[look("Go on.")] * 25,
+        look("`load_index` is not thread-safe."),
+    ],
+}
+
+
+@pytest.mark.parametrize(("first", "later"), TURNED.values(), ids=TURNED)
+def test_c14_a_claim_turned_round_fires(first: str, later: str, readings: Readings) -> None:
+    """The later claim excludes the earlier one, and nothing happened in between."""
+    steps = [look(first), look("Go on."), look(later)]
+    assert [NAME in reading.fired for reading in readings(steps)] == [False, False, True]
+
+
+@pytest.mark.parametrize(("first", "later"), TURNED.values(), ids=TURNED)
+def test_c14_what_is_said_twice_is_no_contradiction(first: str, later: str, readings: Readings) -> None:
+    """Either claim may be repeated."""
+    for claim in (first, later):
+        said = readings([look(claim), look("Go on."), look(claim)])
+        assert not any(NAME in reading.fired for reading in said)
+
+
+@pytest.mark.parametrize("steps", EXCUSED.values(), ids=EXCUSED)
+def test_c14_a_reason_for_the_change_excuses_it(steps: list[ObservedStep], readings: Readings) -> None:
+    """Nothing fires where the change is owned up to, or the fact may have changed."""
+    assert not any(NAME in reading.fired for reading in readings(steps))
+
+
+def test_the_evidence_quotes_both_sides(evidence: Why) -> None:
+    """Both claims are shown, with their steps, and what was compared."""
+    found = evidence(NAME, [look("The fee for HX4417 is $20."), look("Go on."), look("The fee for HX4417 is $35.")])
+    assert found.steps == [0, 2]
+    assert found.quotes == ["The fee for HX4417 is $20.", "The fee for HX4417 is $35."]
+    assert "different values" in found.reason
+
+
+def test_what_is_remembered_is_bounded(readings: Readings) -> None:
+    """Of very many facts the oldest are forgotten, and the newest are not."""
+    thoughts = [f"`part_{number}` is thread-safe. `unit_{number}` is thread-safe." for number in range(19)]
+    many = [look(" ".join(f"`f{number}_{part}` is open." for part in range(30))) for number in range(10)]
+    steps = [*map(look, thoughts), look("`unit_18` is not thread-safe.")]
+    assert NAME in readings(steps)[-1].fired
+    assert NAME not in readings([look("`old` is open."), *many, look("`old` is not open.")])[-1].fired
+
+
+def claims(sentence: str) -> list[Claim]:
+    """What a sentence claims."""
+    return claims_of(sentence, split(sentence))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["Let me read store.py.", "Is store.py large?", "The files are:", "I think store.py is large.", "ok", ""],
+)
+def test_plans_questions_and_guesses_claim_nothing(sentence: str) -> None:
+    """Only what is stated is held against anybody."""
+    assert claims(sentence) == []
+
+
+def test_the_order_of_words_does_not_matter() -> None:
+    """Two ways to say the same have the same key."""
+    first, second = claims("The status of #W88123 is pending."), claims("For #W88123 the status is pending.")
+    assert first[0].key == second[0].key
