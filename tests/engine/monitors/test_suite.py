@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -169,3 +170,14 @@ def _containers(held: object, seen: set[int] | None = None) -> list[Sequence[obj
     if found:
         parts += list(held.values() if isinstance(held, dict) else held)  # type: ignore[call-overload]
     return found + [inner for part in parts for inner in _containers(part, seen)]
+
+
+def test_the_monitor_in_the_documentation_works() -> None:
+    """Whoever copies it has a monitor that fires with its evidence."""
+    text = (Path(__file__).parents[3] / "docs" / "monitors.md").read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    exec(text.split("```python\n")[1].split("```")[0], names)
+    trajectory = MonitorSuite([*BUILT_IN, names["Apologies"]()]).start()
+    reading = [trajectory.observe(ObservedStep(f"Sorry, that was wrong ({number}).")) for number in range(3)][-1]
+    assert reading.fired == ["apologies"]
+    assert reading.evidence["apologies"].steps == [0, 1, 2]
