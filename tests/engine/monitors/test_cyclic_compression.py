@@ -65,6 +65,36 @@ CHURN = {
         ),
     ],
 }
+NEW_WORDS = (
+    "Where we are: `billing/export.py` carries the weight; `write_csv` sits downstream; customer 201 is cut off.",
+    "All hinges upon `billing/export.py`; customer 201 is cut off; `write_csv` belongs to the chain.",
+    "To wrap it up: `write_csv` plays along, customer 201 is cut off, the pivot stays `billing/export.py`.",
+)
+TODOS = "\n".join(f'"Check part {number}", "checking", "pending",' for number in range(8))
+CHURN |= {
+    "notes in a file": [
+        READ,
+        *(
+            ObservedStep("Let me note that.", "bash", f"cat > notes.md <<'EOF'\n{text} See `billing/export.py`.\nEOF")
+            for text in SUMMARIES
+        ),
+    ],
+    "other words around the same names": [READ, *(ObservedStep(text) for text in NEW_WORDS)],
+    "a list that is kept up": [
+        READ,
+        *(
+            ObservedStep(text, "write_todos", TODOS.replace("pending", "done", number), "Todos have been updated.")
+            for number, text in enumerate(SUMMARIES)
+        ),
+    ],
+    "a look round that shows what is known": [
+        READ,
+        *(
+            ObservedStep(text, "bash", '{"command": "git status --short"}', " M billing/export.py")
+            for text in SUMMARIES[:3]
+        ),
+    ],
+}
 
 
 @pytest.mark.parametrize("steps", CHURN.values(), ids=CHURN)
@@ -116,6 +146,24 @@ HEALTHY = {
         READ,
         *(ObservedStep(text, "wait_for_build", "{}", "still running") for text in SUMMARIES),
     ],
+    "a list of what is done": [
+        READ,
+        *(
+            ObservedStep("", "write_todos", TODOS.replace("pending", "done", number), "Todos have been updated.")
+            for number in range(5)
+        ),
+    ],
+    "the same thought with the same call": [
+        READ,
+        *[ObservedStep(SUMMARIES[0], READ.action, READ.action_input, READ.observation)] * 4,
+    ],
+    "results written to a file": [
+        READ,
+        *(
+            ObservedStep(text, "write_file", f'{{"text": "{number}", "path": "out_{number}.txt"}}', "ok")
+            for number, text in enumerate(SUMMARIES)
+        ),
+    ],
     "three words": [READ, *[ObservedStep("Go on reading.")] * 6],
 }
 
@@ -132,8 +180,8 @@ def test_churn_shows_its_evidence() -> None:
     readings = [state.observe(read_step(index, step)) for index, step in enumerate(CHURN["thoughts alone"])]
     evidence = readings[-1].evidence
     assert isinstance(evidence, Evidence)
-    assert evidence.reason.startswith("3 thoughts in a row say again")
-    assert evidence.steps[-3:] == [2, 3, 4]
+    assert evidence.reason.startswith("4 thoughts in a row say again")
+    assert evidence.steps[-4:] == [1, 2, 3, 4]
     assert evidence.quotes[-1].startswith("As far as I can see")
 
 

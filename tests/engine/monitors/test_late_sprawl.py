@@ -49,7 +49,8 @@ def test_c14_one_tangent_after_the_other_fires_and_names_them() -> None:
     assert found is not None
     assert found.steps == list(range(len(ON_TASK), len(SPRAWLED)))
     assert found.quotes[-1] == TANGENTS[-1].thought
-    assert f"{len(TANGENTS)} steps since step {len(ON_TASK)} each begin something new" in found.reason
+    assert found.reason.startswith(f"{len(TANGENTS)} of the last 6 steps that say anything begin something new")
+    assert f"steps {len(ON_TASK)} to {len(SPRAWLED) - 1}" in found.reason
 
 
 def test_c14_it_needs_no_task() -> None:
@@ -61,3 +62,49 @@ def test_c14_it_needs_no_task() -> None:
 def test_c14_work_over_many_things_does_not_fire(steps: list[ObservedStep]) -> None:
     """What resembles sprawl and is none stays below the threshold."""
     assert max(reading.score for reading in read(LateSprawl(), steps)) < FIRES
+
+
+CALL = "Hello, my heating does not start any more."
+SERVED = [
+    step("Which boiler do you have?", observation="A boiler by Vento, the heating shows a red lamp."),
+    step("", "get_manual", "Red lamp: water pressure too low, refill the boiler", boiler="Vento"),
+    step("A red lamp means low water pressure. Is the pressure below one bar?", observation="It is at half a bar."),
+    step("Please refill the boiler with water to two bar.", observation="Done, two bar now."),
+    step("Does the red lamp still show?", observation="It went out."),
+]
+SMALL_QUESTIONS = [
+    step("Do you own a bicycle?", observation="Yes."),
+    step("", "list_cinemas", "Odeon, Rex, Lux"),
+    step("Which newspaper do you subscribe to?", observation="None."),
+    step("Have you ever visited Norway?", observation="Not yet."),
+    step("How many siblings live nearby?", observation="Two."),
+]
+CHAT = [
+    step("Do you bake sourdough bread?", observation="With rye."),
+    step("Rye sourdough wants warmth.", observation="My kitchen is warm."),
+    step("Let it rest overnight then.", observation="Fine."),
+    step("Bake it with steam.", observation="Good."),
+]
+
+
+def test_c14_odd_questions_to_a_person_fire() -> None:
+    """None of them has to do with the call, nor with the one before; the answers are short and lead nowhere."""
+    readings = read(LateSprawl(), [*SERVED, *SMALL_QUESTIONS], task=CALL)
+    assert max(reading.score for reading in readings[: len(SERVED) + 1]) < FIRES <= readings[-1].score
+
+
+def test_c14_a_chat_about_one_thing_is_no_sprawl() -> None:
+    """Each message goes on with the one before, be it by a mere pronoun."""
+    assert max(reading.score for reading in read(LateSprawl(), [*SERVED, *CHAT], task=CALL)) < FIRES
+
+
+def test_c14_one_guess_after_the_other_is_no_sprawl() -> None:
+    """Whoever rules causes out speaks each time of what the last result has shown."""
+    guesses = [
+        step("Perhaps the disk is full.", "run", "disk 12% used", command="df"),
+        step("12% of the disk, so no. Is it memory?", "run", "memory 3 of 64 GB", command="free"),
+        step("Memory is fine. Then the clock?", "run", "clock drift 41 s", command="chronyc"),
+        step("A drift of 41 s. Who sets the clock?", "run", "timesyncd inactive", command="systemctl"),
+        step("timesyncd is off, hence the stamps.", "run", "active", command="systemctl start timesyncd"),
+    ]
+    assert max(reading.score for reading in read(LateSprawl(), [*ON_TASK, *guesses])) < FIRES

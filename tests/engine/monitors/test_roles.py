@@ -39,6 +39,18 @@ def test_a_description_beside_the_command_is_no_command() -> None:
     assert roles(role_of("Bash", ["ls -la", "List all files", "5000"])) == {"looks"}
 
 
+def test_a_name_that_asks_looks() -> None:
+    """A tool that is named like a question changes nothing, whatever verb comes after."""
+    assert roles(role_of("can_send_mail", [])) == {"looks"}
+    assert roles(role_of("send_mail", [])) == {"changes"}
+
+
+def test_results_have_to_prove_themselves_and_prose_does_not() -> None:
+    """A table or a figure in a file is work; a manual is there to be read."""
+    assert roles(role_of("write_file", ["out/mean.txt", "11.4"])) == {"changes", "writes"}
+    assert roles(role_of("write_file", ["docs/guide.md", "Hello."])) == {"changes"}
+
+
 def test_declared_roles_count_more_than_names() -> None:
     """A user knows better what a tool does."""
     declared = parse_roles({"get_rid_of": "changes", "probe": "looks + waits"})

@@ -48,6 +48,10 @@ ASKED_AGAIN = [
     ask("Please tell me which booking this is about.", "As I said, KX41T9."),
     ask("To go on I need the number of your booking.", "KX41T9, I told you."),
 ]
+FOUND_OUT = (
+    "1. The leaning tower, pisa.example: building began long ago and lasted two centuries. "
+    "2. Engineers stabilised the foundations with lead counterweights."
+)
 METHODS = "open close read write seek tell flush parse check merge split clear".split()
 RECORD = (
     '{"id": "A17", "name": "Ada Park", "street": "4 Mill Lane", "city": "Leeds", "phone": "0113 496", "plan": "basic", '
@@ -121,6 +125,61 @@ LOOPS = {
         call("get_customer", LONG_RECORD % "pending", "Let me read the address of the customer again.", id="A17")
     ]
     * 4,
+    "a slot asked for in words that have nothing in common": [
+        ask("Which card should be charged?", "My Mastercard."),
+        ask("What would you like to pay with?", "The Mastercard, please."),
+        ask("Kindly tell me the means of settlement.", "I told you, the Mastercard."),
+    ],
+    "a reason asked for again by a tool": [
+        call("ask_customer", "It came with a broken zipper.", text="Why do you send it back?"),
+        call("ask_customer", "The zipper is broken.", text="What is wrong with the jacket?"),
+        call("ask_customer", "Because of the broken zipper.", text="May I know the cause of the complaint?"),
+    ],
+    "failures that differ in their ids": [
+        call("get_invoice", f"HTTP 502 Bad Gateway (ray {ray})", id="A1") for ray in ("8f2ab1", "77c0de", "f234ab")
+    ],
+    "failures that are worded in different ways": [
+        call("get_invoice", "Request timed out after 30 s", id="A1"),
+        call("get_invoice", "Error: the other side gave no reply (31.2 s)", id="A1"),
+        call("get_invoice", "Request timed out after 29 s", id="A1"),
+        call("get_invoice", "Error: the other side gave no reply (30.1 s)", id="A1"),
+    ],
+    "arguments reworded, failing in the same way": [
+        call("create_ticket", f"Error: field 'priority' is invalid [req {ray}]", title=title, priority=priority)
+        for ray, title, priority in (
+            ("81ab2c", "Printer broken", "very urgent"),
+            ("1c22aa", "The printer is broken", "urgent"),
+            ("9c22ab", "Broken printer", "Urgent!"),
+            ("4422ac", "Printer is broken", "URGENT"),
+        )
+    ],
+    "one id in several spellings": [
+        call("find_customer", RECORD % "active", id=spelling) for spelling in ("A17", "a17", " A17 ", "#A17", "'A17'")
+    ],
+    "a pending record in several spellings": [
+        call("find_customer", RECORD % "pending", id=spelling) for spelling in ("A17", "a17", " A17 ", "#A17", "'A17'")
+    ],
+    "two looks in turn, twice": [
+        call("read_file", "class Reader: pass", path="reader.py"),
+        call("read_file", "class Writer: pass", path="writer.py"),
+    ]
+    * 2,
+    "searches by code whose words differ": [
+        call("python", f"Results for {query}. {FOUND_OUT}", code=f'print(web_search("{query}"))')
+        for query in (
+            "leaning tower construction start",
+            "when did building of the leaning tower begin",
+            "leaning tower year construction started",
+        )
+    ],
+    "the same place searched by two tools": [
+        call(tool, HIT + " # the first line of a message tells how many bytes the body that follows has", **given)
+        for tool, given in (
+            ("grep", {"pattern": "read_header", "path": "src"}),
+            ("bash", {"command": "grep -rnw read_header src"}),
+            ("grep", {"pattern": "read_header", "path": "src"}),
+        )
+    ],
     "the same message": [
         ObservedStep(
             "I hand over to the web expert, who should collect opening hours and prices of all restaurants nearby"
@@ -205,6 +264,36 @@ HEALTHY = {
             call("write_todos", "Todos were updated. Go on and track your progress.", todos=METHODS[n:]),
         )
     ],
+    "a place in the queue": [call("get_export", "Your export is number 9 in line", id="e1")] * 7,
+    "a share that stands still": [call("get_sync", "Sync: 12 %", id="e1")] * 7,
+    "something that was accepted": [call("get_job", "job accepted", id="e1")] * 7,
+    "figures that move": [call("get_job", f"processed {n}, failed 0", id="e1") for n in range(40, 48)],
+    "whoever says that it takes time": [
+        call("query", "rows: 0", thought, sql="select count(*) from load")
+        for thought in ("Give it another minute.", "How far is it?", "It takes a while.", "Not there so far.") * 2
+    ],
+    "a record that has begun to move": [
+        call("get_customer", RECORD % "delivered", id="A17"),
+        *[call("get_customer", RECORD % "started", id="A17")] * 6,
+    ],
+    "advice that does not help": [
+        ask(f"Please {advice}. Does it work now?", "It is not working.")
+        for advice in ("turn airplane mode off", "restart the phone", "take the card out", "reset the network")
+    ],
+    "a customer who agrees": [
+        ask("I will cancel order W1. Do you confirm?", "Yes, please cancel it."),
+        ask("The refund goes to your card. Is that fine?", "Yes, please go on."),
+        ask("Shall I cancel the other one too?", "Yes, please cancel it too."),
+        ask("Shall I cancel the subscription as well?", "Yes, please cancel it."),
+    ],
+    "sentences handed to a shell, which may have changed anything": [
+        step
+        for n in range(4)
+        for step in (
+            shell("python demo.py", "Initial state: book one by author one. Final state: the same, not changed at all"),
+            shell(f"Perhaps it is permission number {n} that is denied.\nSo I change the view."),
+        )
+    ],
     "a person who is asked for different things": [
         ask("Which booking is it about?", "KX41T9."),
         ask("What shall be changed in booking KX41T9?", "The seat in booking KX41T9 should be by the window."),
@@ -257,11 +346,26 @@ def test_answers_that_only_sound_different_are_not_called_the_same() -> None:
     assert "held nothing new" in evidence.reason
 
 
+THOUGHTS = (
+    "The parser drops the trailing header whenever empty lines follow, so reading the source of this module should "
+    "explain the wrong checksum.",
+    "Perhaps encoding matters: bytes that arrive late shift offsets, hence checksums differ between both platforms, "
+    "whatever compiler built the binary.",
+    "Another idea is that buffering swallows separators, which the loop over chunks never puts back into place, as "
+    "old reports about sockets suggest.",
+    "Timezones could shift dates written into footers, and signatures computed afterwards would then not match those "
+    "of servers elsewhere.",
+)
+
+
 def test_a_long_thought_buys_a_loop_one_more_turn() -> None:
     """Whoever says much beside the same call gets a little more time, and fires all the same."""
-    thought = (
-        "The parser drops the trailing header whenever empty lines follow, so reading the source of this module should "
-        "explain the wrong checksum."
-    )
-    scores = [reading.score for reading in found([call("read_file", "def login(): ...", thought, path="a.py")] * 5)]
+    steps = [call("read_file", "def login(): ...", thought, path="a.py") for thought in THOUGHTS]
+    scores = [reading.score for reading in found(steps)]
     assert scores[2] < 0.6 <= scores[3]
+
+
+def test_a_thought_that_is_repeated_with_its_call_buys_nothing() -> None:
+    """The very same thought beside the very same call is part of the loop."""
+    scores = [reading.score for reading in found([call("read_file", "def login(): ...", THOUGHTS[0], path="a.py")] * 3)]
+    assert scores[2] >= 0.6

@@ -11,16 +11,22 @@ from itertools import islice
 import msgspec
 
 from ..answers import Evidence
+from .alignment import aligned
 from .base import Fading, MonitorState, Reading
 from .claims import Claim
 from .conflicts import conflict, nearly
 from .features import StepFeatures, quote
-from .words import WordSet, number_set, phrases, size, split, token_set, word_set
+from .words import WordSet, number_set, overlap, phrases, size, split, token_set, word_set
 
 _MOST_FACTS = 192
 _MOST_STEPS = 20
 """How far apart two claims may be."""
-_LONGEST_CALL = 2_000
+_MOST_ABOUT = 6
+"""Claims that are remembered of each name."""
+_MOST_RECENT = 40
+"""Claims that are remembered whatever they are about."""
+_ABOUT, _MOSTLY = 0.5, 0.75
+"""The share of the ideas of a claim in a result that is about it, and in one that may well have taught it."""
 _TELLING = 3
 """So many words of a fact in one result, and the result is about the fact."""
 _SCORES = {"denial": 0.7, "place": 0.65, "value": 0.65}
@@ -36,11 +42,13 @@ _NEAR = 250
 """Characters around a claim in which a change of mind is looked for."""
 _TURNS = phrases(
     "actually, after all, although, but, despite, earlier, even though, except, however, in fact, instead, no longer",
-    "now, oh, previous*, still, though, turned out, turns out, unlike, wait, whereas, yet",
+    "changed to, converted, downgraded, increased to, moved to, reduced to, set to, switched to, updated, upgraded",
+    "now, oh, previous*, though, turned out, turns out, unlike, wait, whereas, yet",
 )
 """Words that tell of a change where they stand in the sentence itself."""
 _TAKES_BACK = phrases(
-    "amend*, apolog*, assumed, changes that, changes this, closer inspection, closer look, closer reading, contradict*",
+    "amend*, apolog*, assumed, changes that, changes this, closer inspection, closer look, closer reading",
+    "contradicts my, contradicts what",
     "contrary, correct myself, correct what, corrected, correction, differs from, disregard, double-check*, had said",
     "had it backwards, hasty, hmm, hold on, i had, i said, i thought, i was, initially, looking again, looking back",
     "looking closer, misread, mistak*, misunder*, my bad, my earlier, my error, my first, my previous, on reflection",
@@ -92,13 +100,17 @@ class ClaimContradiction:
 
 
 class _State:
-    __slots__ = ("_fading", "_failure", "_happened", "_said", "_said_of")
+    __slots__ = ("_about", "_fading", "_failure", "_happened", "_recent", "_said", "_said_of")
 
     def __init__(self) -> None:
         self._said: OrderedDict[str, tuple[int, Claim]] = OrderedDict()
         """By fact what was said of it last; what was not spoken of longest goes first."""
         self._said_of: OrderedDict[tuple[str, ...], tuple[int, Claim]] = OrderedDict()
         """The same by the things that are named."""
+        self._about: OrderedDict[str, deque[tuple[int, Claim]]] = OrderedDict()
+        """By name the last claims that have it."""
+        self._recent: deque[tuple[int, Claim]] = deque(maxlen=_MOST_RECENT)
+        """The last claims that say much."""
         self._happened: deque[_Happened] = deque(maxlen=_MOST_STEPS)
         self._failure: tuple[int, str] | None = None
         self._fading = Fading()
@@ -116,6 +128,9 @@ class _State:
                 kind = conflict(held[1], claim)
             elif claim.names and (held := self._said_of.get(claim.names)) is not None:
                 kind = nearly(held[1], claim)
+            if kind not in _SCORES:
+                other_kind, other = self._in_other_words(claim)
+                kind, held = (other_kind, other) if other_kind else (kind, held)
             if not kind or held is None or self._may_differ(*held, claim, kind) or _acknowledged(step.thought, claim):
                 continue
             index, earlier = held
@@ -126,6 +141,19 @@ class _State:
                 return reading
             doubtful = reading
         return doubtful
+
+    def _in_other_words(self, claim: Claim) -> tuple[str, tuple[int, Claim] | None]:
+        """The claim among the last ones about the same that excludes this one, and in what."""
+        known = [self._about[name] for name in claim.names if name in self._about]
+        for held in (past for claims in known for past in reversed(claims)):
+            if kind := aligned(held[1], claim):
+                return kind, held
+        if not known:
+            bag = claim.bag
+            for held in reversed(self._recent):
+                if (held[1].bag & bag).bit_count() > 1 and (kind := aligned(held[1], claim)):
+                    return kind, held
+        return "", None
 
     def _may_differ(self, index: int, earlier: Claim, claim: Claim, kind: str) -> bool:
         """Whether something happened after a claim was made that may have changed the fact, or taught it."""
@@ -150,6 +178,15 @@ class _State:
             if claim.names:
                 self._said_of[claim.names] = (step.index, claim)
                 self._said_of.move_to_end(claim.names)
+            for name in claim.names:
+                if name not in self._about:
+                    self._about[name] = deque(maxlen=_MOST_ABOUT)
+                self._about[name].append((step.index, claim))
+                self._about.move_to_end(name)
+            if size(claim.bag) >= _TELLING:
+                self._recent.append((step.index, claim))
+        while len(self._about) > _MOST_FACTS:
+            self._about.popitem(last=False)
         while len(self._said) > _MOST_FACTS:
             self._said.popitem(last=False)
         while len(self._said_of) > _MOST_FACTS:
@@ -167,6 +204,8 @@ class _Happened(msgspec.Struct, frozen=True, gc=False):
     tried: bool
     heard: WordSet
     numbers: WordSet
+    answered: bool
+    """Whether what was heard are the words of a person."""
 
     def may_bear_on(self, claim: Claim, earlier: Claim, kind: str) -> bool:
         """Whether the fact that two claims are about may be another after this step, or is better known."""
@@ -177,14 +216,21 @@ class _Happened(msgspec.Struct, frozen=True, gc=False):
             return True
         if kind == "value":
             return self._brought(claim)
+        if self.answered and self.heard & claim.named == claim.named and (self.heard & claim.heard or not about):
+            return True
+        if not about and self.tried and overlap(claim.heard, self.heard) >= _MOSTLY:
+            return True
         if about and self.heard & claim.named != claim.named:
             return False
         return size(claim.says) >= _TELLING and self.heard & claim.says == claim.says
 
     def _brought(self, claim: Claim) -> bool:
-        if self.heard & claim.named != claim.named:
+        if self.heard & claim.named != claim.named or (not claim.named and overlap(claim.heard, self.heard) < _ABOUT):
             return False
-        words = split(" ".join([value.rpartition(":")[2] for value in claim.values.split()]))
+        values = [value for _, value in (*claim.amounts, *claim.states)] or [
+            value.rpartition(":")[2] for value in claim.values.split()
+        ]
+        words = split(" ".join(values))
         numbers, states = number_set(words), word_set(words)
         return self.numbers & numbers == numbers and self.heard & states == states
 
@@ -193,10 +239,11 @@ def _happened(step: StepFeatures) -> _Happened:
     changes = step.role.changes and not step.role.ends
     return _Happened(
         step.index,
-        changed=token_set(set(split(step.arguments[:_LONGEST_CALL]))) if changes else 0,
+        changed=token_set(step.given) if changes else 0,
         tried=step.role.runs,
         heard=step.result_words,
         numbers=step.result_numbers,
+        answered=step.speaks_only,
     )
 
 

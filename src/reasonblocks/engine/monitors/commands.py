@@ -6,8 +6,9 @@ from collections.abc import Set
 _DOCUMENT = re.compile(r"<<-?\s{0,4}(['\"]?)(\w{1,40})\1([^\n]{0,400})\n.*?(?:\n\s{0,20}\2(?=\s|$)|\Z)", re.DOTALL)
 """Text that is given to a command on the lines below it."""
 _QUOTED = re.compile(r"'[^']{0,2000}'|\"(?:[^\"\\\n]|\\.){0,2000}\"")
-_PARTS = re.compile(r"[\n|]|(?<!\\);|&&")
-_SETS = re.compile(r"(?:\s*(?:\w+=\S*|sudo|time|nohup|exec|then|do|else|\(|\{|!)(?=\s|$))*\s*([\w./+-]*)")
+_PARTS = re.compile(r"\n|\||;(?<!\\;)|&&")
+_BEFORE_A_NAME = frozenset("sudo time nohup exec then do else".split())
+_SETS = re.compile(rf"(?:\s*(?:\w+=\S*|{'|'.join(sorted(_BEFORE_A_NAME))}|\(|\{{|!)(?=\s|$))*\s*([\w./+-]*)")
 """What stands before the name of a command, and the name."""
 _SHOWS_OR_MOVES = frozenset(
     "[ awk basename break case cat cd chmod chown clear cmp comm command continue cp cut date df diff dirname do done "
@@ -19,13 +20,14 @@ _SHOWS_OR_MOVES = frozenset(
 )
 """Commands and words of a shell that prove nothing about code."""
 _PROGRAM = re.compile(
-    r"(?:^|[\s;&|(/])(?:python[\d.]*|pytest|tox|node|deno|bun|make|cmake|mvn|gradle|ruby|java|javac|gcc|g\+\+|clang|rustc"
+    r"[\s;&|(/](?:(?:python[\d.]*|pytest|tox|node|deno|bun|make|cmake|mvn|gradle|ruby|java|javac|gcc|g\+\+|clang|rustc"
     r"|jest|ctest|perl|php|Rscript|mypy|ruff|eslint|tsc|curl"
     r"|(?:npm|yarn|cargo|go|uv)\s{1,4}(?:test|run|build|check|vet)|(?:ba|z)?sh\s{1,4}\S{1,80}\.sh)(?=\s|$)"
-    r"|(?:^|[\s;&|(])\./\S"
+    r"|(?<!/)\./\S)"
 )
+"""To be looked for in a command with a line break before it; so it is found many times as fast."""
 _PROGRAM_WORDS = frozenset(
-    "bun cargo clang cmake ctest curl deno eslint g gcc go gradle java javac jest make mvn mypy node npm perl php py "
+    "bun cargo clang cmake ctest curl deno eslint g gcc go gradle java javac jest make mvn mypy node npm perl php "
     "pytest python python2 python3 rscript ruby ruff rustc sh tox tsc uv yarn".split()
 )
 _INSTALLERS = frozenset("apk apt brew conda dnf gem install mamba npm pip pip3 poetry yarn yum".split())
@@ -42,6 +44,7 @@ _EDITING_SCRIPT = re.compile(
 """A script whose name says that it is there to edit."""
 _INTERPRETER = re.compile(r"(?:\S{0,80}/)?(?:python[\d.]*|perl|ruby|node)")
 _GIVEN_A_SCRIPT = re.compile(r"<<|\s-(?:c|e|i|pi|p)\b|\s-\s")
+_THEN_SHOWS = re.compile(r"(?:&&|;|\n)\s{0,8}(?:cat|diff|git\s+diff|grep|head|less|nl|sed\s+-n|tail)\s")
 _HANDS_IN = re.compile(
     r"\bfinal_answer\(|\b(?:submit|finish)\(\)|(?:^|[\n;&|])\s{0,8}submit\s{0,8}(?:$|[\n;&|])"
     r"|\b(?:echo|printf)\s{1,4}['\"]?[A-Z_]{0,60}"
@@ -61,25 +64,35 @@ def runs_a_program(command: str, words: Set[str]) -> bool:
     """
     if not words.isdisjoint(_INSTALLERS):
         command = _INSTALLS.sub(" true ", command)
-    if (not words.isdisjoint(_PROGRAM_WORDS) or "./" in command) and _PROGRAM.search(command) is not None:
+    if _may_run_a_program(command, words) and _PROGRAM.search(f"\n{command}"):
         return True
     if _SEPARATES.isdisjoint(command):
         head = _head(command)
         return not head or head not in _SHOWS_OR_MOVES
-    parts = _PARTS.split(_QUOTED.sub("''", command))
+    parts = _parts(command)
     heads = [head for part in parts if (head := _head(part)) and not _is_remark(head)]
     return not heads or not _SHOWS_OR_MOVES.issuperset(heads)
 
 
+def _may_run_a_program(command: str, words: Set[str]) -> bool:
+    # The name of an interpreter may end in any number, but then it is given a script.
+    return not words.isdisjoint(_PROGRAM_WORDS) or "./" in command or ("py" in words and "python" in command)
+
+
 def edits_by_script(command: str, whole: str) -> bool:
     """Whether all that is run is a script that writes: one in the line itself, or one whose name says so."""
-    running = [part for part in _PARTS.split(_QUOTED.sub("''", command)) if _head(part) not in _SHOWS_OR_MOVES]
+    running = [part for part in _parts(command) if _head(part) not in _SHOWS_OR_MOVES]
     if len(running) != 1 or not _INTERPRETER.fullmatch(_head(running[0])):
         return False
     words = running[0].split()
     if len(words) > 1 and _EDITING_SCRIPT.fullmatch(words[1]):
         return True
     return "write" in whole and _GIVEN_A_SCRIPT.search(running[0]) is not None
+
+
+def looks_as_well(command: str) -> bool:
+    """Whether the command shows something after what else it does."""
+    return _THEN_SHOWS.search(without_documents(command)) is not None
 
 
 def hands_in(command: str) -> bool:
@@ -92,6 +105,14 @@ def _is_remark(head: str) -> bool:
     return head.isdigit() or (head[0].isupper() and head.isalpha())
 
 
+def _parts(command: str) -> list[str]:
+    """The single commands of a line, without what is quoted in them."""
+    return _PARTS.split(_QUOTED.sub("''", command) if "'" in command or '"' in command else command)
+
+
 def _head(part: str) -> str:
+    first = part.split(None, 1)[:1]
+    if first and first[0].isalnum() and first[0] not in _BEFORE_A_NAME:
+        return first[0]
     match = _SETS.match(part)
     return match.group(1) if match else ""

@@ -45,11 +45,12 @@ _STILL_TO_COME = phrases(
     "after, almost, before, can be, could be, if, must be, nearly, need*, not, once, partially, partly, should be",
     "should have been, to be, unless, until, when, whether, will be, would be",
 )
-_GOES_ON = phrases(
-    "before i, before we, going to, i need, i shall, i should, i still, i want, i will, i'll, i\u2019ll, let me",
-    "let us, let's, let\u2019s, next, now to, then i, to do, we need, we should, we will",
+_GOES_ON = re.compile(
+    r"\b(?:before (?:i|we)|going to|i (?:need|shall|should|still|want|will)|i['\u2019]ll|let me(?! know)|let us"
+    r"|let['\u2019]s|next|now to|then i|wait|we (?:need|should|will))\b",
+    re.IGNORECASE,
 )
-_ENDS_IN_A_QUESTION = re.compile(r"\?[\s\"'*)}\]]{0,8}$")
+_AFTER_A_QUESTION = " \n\t\"'*)}]"
 
 _NEVER_TRIED = re.compile(
     r"\bun(?:tested|verified|checked|able)\b"
@@ -72,7 +73,7 @@ _WAVED_AWAY = re.compile(
 )
 
 _FAILURE_WORDS = re.compile(
-    r"\b(?:fail\w*|errors?|\w+error|exceptions?|traceback|crash\w*|broken|warnings?|red)\b", re.IGNORECASE
+    r"\b(?:fail\w*|errors?|\w+error|exceptions?|traceback|crash\w*|broken|warnings?)\b", re.IGNORECASE
 )
 _NO_FAILURE = re.compile(
     r"\b(?:no|without|zero|0|free of|any|fix\w*|resolv\w*|address\w*|handl\w*|prevent\w*|avoid\w*|eliminat\w*"
@@ -81,7 +82,7 @@ _NO_FAILURE = re.compile(
 )
 _OWNS_FAILURE = phrases(
     "although, apart from, aside from, because, broke, cannot, can't, caused by, couldn't, could not, despite",
-    "didn't, did not, does not, doesn't, due to, environment, even though, even without, except, expected",
+    "didn't, did not, does not, doesn't, due to, environment, even though, even without, except, expected to fail",
     "fails even, flaky, however, ignor*, instead, is not, isn't, known, limitation*, missing, network, nonetheless",
     "not able, not available, not found, not installed, other than, pre-existing, preexisting, regardless, remain*",
     "sandbox, still, timed out, timeout, unable, unavailable, unfortunately, unrelated, was not, wasn't, warning",
@@ -111,6 +112,45 @@ _NOT_REPORTED = phrases(
     "it seems, no, not, now that, once, previously, reject*, tried, unable, unfortunately, unless, until, when",
     "whether, will be, would, you have, you've",
 )
+_OPENING = 400
+_KEY = re.compile(r"[{}]\s*|\"\w{1,60}\"\s*:\s*\"?")
+"""What a message in JSON has around its text."""
+_PARTS = re.compile(r"(?<=[.!?])\s|\n|\\n")
+_CONDITION = re.compile(r"\W{0,6}(?:if|in case|once|should|when|whenever|unless)\b", re.IGNORECASE)
+_REQUEST = re.compile(
+    r"\bplease (?:\w+ly )?(?:choose|clarify|confirm|give|indicate|pick|provide|reply|respond|select|share|specify"
+    r"|tell)\b|\b(?:could|can|would|will) you\b|\b(?:shall|should|may) (?:i|we)\b|\bdo you\b",
+    re.IGNORECASE,
+)
+_ANYTHING_ELSE = re.compile(r"\b(?:additional|else|further|more|other)\b", re.IGNORECASE)
+_OPEN = phrases(
+    "accepted, as soon as, await*, being, check back, expect*, going through, in progress, in the queue, is pending",
+    "are pending, still pending, now pending, pending approval, pending confirmation, pending review, processing",
+    "queue*, received, requested, soon, shortly, submitted, under review, underway, under way, wait*, yet, once, until",
+)
+_FACT = re.compile(
+    r"(?:\b(?:am|are|been|has|have|is|was|were)|(?<!\blet)['\u2019](?:s|re|ve|m)) "
+    r"(?:(?:all|both|just|now|been|\w+ly) ){0,3}(?:(?!need|proceed|indeed)\w+ed|active|carried out|complete|done|good"
+    r"|in (?:effect|place)|live|made|ready|sent|set|through)\b|\bsuccess(?:ful|fully)?\b",
+    re.IGNORECASE,
+)
+"""A state that something is said to have reached."""
+_CHANGED = re.compile(
+    r"(?:\b(?:been|has|have|was|were|(?:are|is) now)|['\u2019]ve) (?:(?:all|both|just|now|been|\w+ly) ){0,3}"
+    r"(?:(?!need|proceed|indeed)\w+ed|carried out|done|made|sent|set)\b"
+    r"|\b(?:are|is) now\b|['\u2019](?:re|s) [^.,\n]{0,40}\bnow\b|\byou['\u2019]re (?:all )?\w+ed\b"
+    r"|^\W{0,4}\w{3,}ed[.!]",
+    re.IGNORECASE,
+)
+_DENIAL = re.compile(
+    r"(?:\b(?:cannot|never|no|none|not|nothing)\b|n['\u2019]t\b)(?! (?:additional|extra|further|hesitate|problem|worr))"
+    r"|(?<!without )(?<!no )(?<!any )(?<!the )\b(?:appears?|difficult\w*|issues?|looks? like|problems?|seems?"
+    r"|trouble)\b",
+    re.IGNORECASE,
+)
+_FIRST = 160
+"""Characters in which a message says whether something was done at all."""
+_ANSWER = re.compile(r"\b(?:answer|conclusion|result|solution)\b\W{0,4}(?::|=|\bis\b)", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?\n]|\\n")
 
 
@@ -137,9 +177,12 @@ def _is_all(before: str, after: str) -> bool:
 
 
 def goes_on(text: str) -> bool:
-    """Whether a message ends with a question, or with what comes next."""
+    """Whether a message ends with a question, other than for more to do, or with what comes next."""
     end = text[-_END:]
-    return _ENDS_IN_A_QUESTION.search(end) is not None or _GOES_ON.search(end) is not None
+    mark = len(end.rstrip(_AFTER_A_QUESTION)) - 1
+    if mark >= 0 and end[mark] == "?" and not _for_more(end, mark):
+        return True
+    return _GOES_ON.search(end) is not None
 
 
 def admits_no_trial(text: str) -> bool:
@@ -191,3 +234,54 @@ def _deed(start: str, before: str, after: str) -> WordSet | None:
         if word not in _ADVERBS and start != "successfully":
             break
     return None
+
+
+def opening(text: str) -> str:
+    """The first sentences of a message, without those about what may be: there it says how things are."""
+    said = _KEY.sub("", text[:_OPENING])
+    return " ".join([part for part in _PARTS.split(said) if part.strip() and not _CONDITION.match(part)])
+
+
+def asks(text: str) -> bool:
+    """Whether a message asks for something, other than whether there is anything else."""
+    request = _REQUEST.search(text)
+    if request and not _ANYTHING_ELSE.search(text, request.end(), request.end() + _BEFORE):
+        return True
+    mark = text.find("?")
+    for _ in range(_MOST_MATCHES):
+        if mark < 0:
+            return False
+        if not _for_more(text, mark):
+            return True
+        mark = text.find("?", mark + 1)
+    return False
+
+
+def _for_more(text: str, mark: int) -> bool:
+    """Whether the question that ends here only asks whether there is anything else."""
+    return _ANYTHING_ELSE.search(_SENTENCE_END.split(text[max(0, mark - _BEFORE) : mark])[-1]) is not None
+
+
+def leaves_open(text: str) -> bool:
+    """Whether a text says that something is not settled yet."""
+    return _OPEN.search(text) is not None or owns_failure(text)
+
+
+def gives_answer(text: str) -> bool:
+    """Whether a text states what the answer is."""
+    return _ANSWER.search(text) is not None
+
+
+def states_fact(text: str) -> bool:
+    """Whether a text says of something that it has come to be."""
+    return _FACT.search(text) is not None or called_done(text) is not None or bool(reported_deeds(text))
+
+
+def reports_change(text: str) -> bool:
+    """Whether a text says that something was done, or is another now."""
+    return _CHANGED.search(text) is not None or called_done(text) is not None
+
+
+def denies(text: str) -> bool:
+    """Whether a text begins with what is not, or was not done."""
+    return _DENIAL.search(text, 0, _FIRST) is not None

@@ -7,6 +7,8 @@ before; which words announce a summary does not matter.
 
 import re
 from collections import deque
+from functools import reduce
+from operator import or_
 
 import msgspec
 
@@ -21,18 +23,26 @@ WINDOW = 10
 """Thoughts that are compared."""
 _DONE = 24
 """Calls and results that count as made before."""
-_FEWEST_WORDS, _FEWEST_BESIDE_A_CALL = 5, 7
-"""Words of a thought that sums something up; beside a call it may only say what the call is for."""
+_FEWEST_WORDS, _FEWEST_BESIDE_A_CALL, _FEWEST_BESIDE_A_LIST = 5, 7, 8
 _MOST_OF_TASK = 4_000
-_LONGEST_TEXT = 160
+_LONGEST_TEXT = 320
+_BEGINNING = 160
+"""Characters of a call that tell what it is about."""
 _ALIKE = 0.3
 """Of all words of two thoughts, of which the later one adds next to nothing to what is known."""
+_MUCH_ALIKE, _NEARLY_SAME = 0.4, 0.8
 _ALL_SAID = 0.6
 """Of the words of the later one alone."""
-_NEW_WORDS = 0.3
-"""Of the words of a thought that may be new: other ways to put it."""
-_FIRST_NEW = 0.25
-"""The same, of a thought that is like none before."""
+_NEW_WORDS, _NEW_WAYS = 0.3, 0.5
+"""Of the words of a thought that may be new, and of one that is much like an earlier one."""
+_FEW_NEW, _MOST_NEW = 5, 12
+"""Words that may be new in a short thought, and in any."""
+_LONGEST_STATUS = 200
+"""Characters of a result that says no more than how far something is."""
+_LITTLE, _KNOWN = 16, 0.85
+"""Words of a result that may hold no news, and how many of them are known then."""
+_ENTRIES, _LONGEST_ENTRY = 6, 50
+"""Lines of a list, and characters of each on the average."""
 _NOD = 4
 """Words of an answer that says no more than: go on."""
 _SCORES = (0.0, 0.05, 0.3, 0.7, 0.85, 0.95)
@@ -41,6 +51,16 @@ _MOST_GAP = 1
 """Idle steps without a restatement that do not end a row of them."""
 _NAMES_A_THING = re.compile(r"\w[./]\w|\d")
 """A path, the name of a file, a number."""
+_SPECIFIC = re.compile(r"`[^`\n]{2,60}`|[\w./-]{0,40}\w[./_]\w[\w./-]*|\d+|(?<=[a-z,:(=] )[A-Z][\w'-]+")
+"""What names a certain thing: where a thought is about such things as are known, the words around them may be new."""
+_SPECIFICS = 2
+_LISTS = re.compile(r"[\w -]{1,40} (?:list|show|status)$", re.MULTILINE)
+"""A command that only tells how things are, whatever its first words can do besides."""
+_NOTES = re.compile(r"todo|notes?(?![a-z])|memo(?![a-z])|scratchpad", re.IGNORECASE)
+_NOTEBOOK = re.compile(
+    r"(?:^|>\s{0,3})[\w./~-]{1,120}\.(?:adoc|log|md|org|rst|txt)(?=\s*(?:$|<))", re.IGNORECASE | re.MULTILINE
+)
+"""A file for people that something is written to."""
 _ABOUT_SAYING = word_set(
     "account again already altogether arrive background basic basically brief briefly bring case clear clearly collect "
     "conclude conclusion condense confirm consider context current currently detail digest established essence "
@@ -96,19 +116,20 @@ class _State:
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
-        said = _said(step)
-        tells = size(said.words) >= (_FEWEST_WORDS if step.role.notes else _FEWEST_BESIDE_A_CALL)
+        notes = step.role.notes or _writes_notes(step)
+        said = _said(step, notes)
+        tells = size(said.words) >= _fewest_words(step, notes)
         earlier = None
-        if self._goes_on(step):
+        if self._goes_on(step, notes):
             self._again.clear()
             self._brought.clear()
-        elif tells:
+        elif tells and (notes or all(one.text != said.text for one in self._said)):
             earlier = self._restated(said)
             self._count(step.index, earlier is not None)
         reading = self._fading.next(None if earlier is None else self._found(step, earlier))
         if tells:
             self._said.append(said)
-        self._known.add(said.words | step.result_words | step.result_numbers)
+        self._known.add(said.words | step.result_words | step.result_numbers | _named(step))
         self._done.append((step.call, step.result))
         return reading
 
@@ -121,34 +142,45 @@ class _State:
             if self._gap > _MOST_GAP:
                 self._again.clear()
 
-    def _goes_on(self, step: StepFeatures) -> bool:
+    def _goes_on(self, step: StepFeatures, notes: bool) -> bool:
         """Whether something was done or learnt: a change, a trial, a result with news in it, an answer at length."""
         role = step.role
-        if role.waits or (step.unfinished and not role.notes):
+        if role.waits or (step.unfinished and step.result_size <= _LONGEST_STATUS and not notes):
             return True
         if (step.call, step.result) in self._done:
             return False
-        if not role.notes and (role.changes or role.unknown or (role.runs and step.result_size > 0)):
-            return True
-        if size(step.result_words) > _NOD:
-            return True  # an answer at length, or a result that was worth reading, whether or not there is news in it
         if step.speaks_only:
-            return bool(step.result_numbers & ~self._known.words)
-        return not role.notes and not _is_idle(step)
+            return size(step.result_words) > _NOD or bool(step.result_numbers & ~self._known.words)
+        if notes:
+            return False  # that it was written down is no news
+        if (
+            (role.changes and not _LISTS.match(step.arguments))
+            or role.unknown
+            or (role.runs and not self._holds_no_news(step))
+        ):
+            return True
+        return not (_is_idle(step) and (size(step.result_words) <= _NOD or self._holds_no_news(step)))
+
+    def _holds_no_news(self, step: StepFeatures) -> bool:
+        """Whether a look showed little, and nothing of it for the first time."""
+        shown = step.result_words | step.result_numbers
+        return size(shown) <= _LITTLE and covered(shown, self._known.words) >= _KNOWN
 
     def _restated(self, said: _Said) -> _Said | None:
         """The earlier thought that this one says again, if it brings nothing new."""
         known = self._known.words
         new = said.words & ~known
-        moves_on = self._moves_on(said.words, new)
-        self._brought.append(new)
-        if moves_on or said.numbers & ~known or size(new) > _NEW_WORDS * size(said.words):
-            return None
         closest = max(self._said, key=lambda one: alike(one.words, said.words), default=said)
-        if closest is not said and _says_again(closest, said):
+        likeness = 0.0 if closest is said else alike(closest.words, said.words)
+        moves_on = likeness < _NEARLY_SAME and self._moves_on(said.words, new)
+        self._brought.append(new)
+        if moves_on or said.numbers & ~known or _is_news(said, new, likeness, known):
+            return None
+        if likeness >= _ALIKE or covered(said.words, closest.words if likeness else 0) >= _ALL_SAID:
             return closest
-        # The first one of a row may sum up what was only read.
-        return None if self._again or size(new) > _FIRST_NEW * size(said.words) else closest
+        # The first one of a row may sum up what was only read; a later one may put together what several had said.
+        together = reduce(or_, [one.words for one in self._said], 0)
+        return None if self._again and covered(said.words, together) < _ALL_SAID else closest
 
     def _moves_on(self, words: WordSet, new: WordSet) -> bool:
         """One after the other: each takes up what the one before had brought, drops what came earlier, and adds."""
@@ -170,15 +202,54 @@ class _State:
         )
 
 
-def _said(step: StepFeatures) -> _Said:
+def _writes_notes(step: StepFeatures) -> bool:
+    """Whether a list or a text for people is written down: an account of things changes none of them."""
+    if not step.role.changes:
+        return False
+    if _NOTES.search(step.action):
+        return True
+    if size(step.call_words) < _FEWEST_BESIDE_A_CALL:
+        return False
+    return _NOTEBOOK.search(step.arguments) is not None
+
+
+def _said(step: StepFeatures, notes: bool) -> _Said:
     words, numbers = step.thought_words, step.thought_numbers
-    if step.role.notes and not step.speaks_only:
+    if notes and not step.speaks_only and not _is_list(step.arguments):
         words |= step.call_words
-    return _Said(step.index, (words | numbers) & ~_ABOUT_SAYING, numbers, step.thought[:_LONGEST_TEXT])
+    words |= numbers
+    return _Said(step.index, words ^ (words & _ABOUT_SAYING), numbers, step.thought[:_LONGEST_TEXT])
 
 
-def _says_again(earlier: _Said, now: _Said) -> bool:
-    return alike(earlier.words, now.words) >= _ALIKE or covered(now.words, earlier.words) >= _ALL_SAID
+def _named(step: StepFeatures) -> WordSet:
+    """The words and numbers that a call begins with: where it looked, what it was about."""
+    words = split(step.arguments[:_BEGINNING])
+    return word_set(words) | number_set(words)
+
+
+def _fewest_words(step: StepFeatures, notes: bool) -> int:
+    """Words of a thought that sums something up; beside a call it may only say what the call is for."""
+    if notes:
+        return _FEWEST_BESIDE_A_LIST if _is_list(step.arguments) else _FEWEST_WORDS
+    return _FEWEST_BESIDE_A_CALL
+
+
+def _is_list(written: str) -> bool:
+    """Whether short entries are written down, such as what is done and what is left to do."""
+    lines = written.count("\n") + 1
+    return lines >= _ENTRIES and len(written) < lines * _LONGEST_ENTRY
+
+
+def _is_news(said: _Said, new: WordSet, likeness: float, known: WordSet) -> bool:
+    """Whether the new words of a thought are more than other ways to put what is known."""
+    words, brought = size(said.words), size(new)
+    if brought <= min(_MOST_NEW, _NEW_WORDS * words):
+        return False
+    share = _NEW_WAYS if likeness >= _MUCH_ALIKE else _NEW_WORDS
+    if brought > min(_MOST_NEW, max(share * words, min(_FEW_NEW, words / 2))):
+        return True
+    named = _SPECIFIC.findall(said.text)
+    return len(named) < _SPECIFICS or word_set(split(" ".join(named))) & ~(known | _ABOUT_SAYING) != 0
 
 
 def _is_idle(step: StepFeatures) -> bool:

@@ -7,12 +7,16 @@ that speak of what the run has spoken of show that it is still there. What a per
 what goes on for long.
 """
 
-import re
+from collections import deque
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 
 from .features import StepFeatures
 from .topics import StepTopic, TopicSet
 from .vocabulary import Habit, Vocabulary
+from .waiting import waits
+from .words import Phrases, split
 
 FEWEST_STEPS = 3
 """Steps off the topic that make a stretch."""
@@ -29,16 +33,35 @@ _SETTLED_WITH_TASK, _SETTLED_WITHOUT = 2, 4
 """Steps that are only learned from."""
 _MOST_WITH_KNOWN_NAME = 1.0
 """The most that a step weighs which names a file or a symbol as it was named before."""
-_ANNOUNCED = 1.0
-"""What it weighs that a step which does not keep to the topic announces something further."""
 _FEW_SAID = 3
 """A thought with fewer words weighs less."""
 _TELLING_RESULT, _OLD_RESULT = 8, 0.88
 """A result of so many words, of which this share is known, is like what was seen before."""
-_TAKEN_UP = 2
-"""Words of the stretch in what a person says: it is theirs as well."""
-_AT_LENGTH = 6
-"""Words of an answer that is more than a nod."""
+_AT_LENGTH = 12
+"""Words of an answer with which a person takes the matter up."""
+_ASKS = 5
+"""Words of a question, or of a wish, that is a person's own."""
+_WISHES = Phrases("can you, could you, i need, i want, i would like, i'd like, please, would you")
+_REFERS = frozenset("he him it she them then they".split())
+_AT_ONCE = 3
+"""Words within which a reference cannot be to what the text itself has said."""
+_REFERENCE = 0.5
+"""The link that a short text has which refers to what was said before."""
+_SHORT_TEXT = 30
+_RECENT = 6
+"""Steps whose calls are remembered: to do the same once more says nothing about the topic."""
+_SHORTLY = 3
+"""Steps back from which a lead is followed."""
+_LED = 0.3
+"""With a greater share of words that came up shortly before, a step follows a lead."""
+_FEW_WORDS, _SHORT_TASK = 6, 40
+"""Where both a step and the task have few words, a single one in common tells."""
+_MOST_IN_DOUBT = 1.5
+"""The most that a step weighs which may put a failure right, or speak of a result that is not known as a whole."""
+_MOST_KNOWN = 0.36
+"""With a greater share of known words a stretch is not about something else, however unusual that is for the run."""
+_DENSE = 0.55
+"""The share of steps off the topic since the run left it that makes them one stretch."""
 _FOREIGN_SCRIPT = 0.15
 """At this share of characters beyond ASCII the words of a text are not known well enough."""
 
@@ -48,8 +71,13 @@ class Departure:
 
     __slots__ = (
         "_called",
+        "_calls",
         "_codes",
-        "_further",
+        "_cut",
+        "_failed",
+        "_focus",
+        "_fresh",
+        "_last",
         "_links",
         "_named",
         "_results",
@@ -65,8 +93,7 @@ class Departure:
         "words",
     )
 
-    def __init__(self, task: str, further: re.Pattern[str] | None = None) -> None:
-        self._further = further
+    def __init__(self, task: str) -> None:
         self.vocabulary = Vocabulary(task)
         self.has_task = task.strip() != ""
         self._settled = _SETTLED_WITH_TASK if self.has_task else _SETTLED_WITHOUT
@@ -74,6 +101,9 @@ class Departure:
         self._called = Habit(0.85, foreign=0.15, most_words=4)
         self._results = Habit(0.25, foreign=0.3, most_words=6)
         self._codes = Habit(0.85, foreign=0.15, most_words=3)
+        self._fresh: deque[TopicSet] = deque(maxlen=_SHORTLY)
+        self._calls: deque[bytes] = deque(maxlen=_RECENT)
+        self._failed = self._cut = False
         self._forget()
 
     def _forget(self) -> None:
@@ -86,6 +116,9 @@ class Departure:
         self.known = 0.0
         """...and how many of those were known before."""
         self._links = 0.0
+        self._focus = 0
+        """How many of the steps come back to what others of them have named."""
+        self._last = 0
         self._named: TopicSet = 0
         self._stretch: TopicSet = 0
         self._stretch_said: TopicSet = 0
@@ -93,7 +126,13 @@ class Departure:
     def is_stretch(self, fewest_words: float) -> bool:
         """Whether there is no doubt that the run has left its topic, with so many new words for each step."""
         steps = len(self.steps)
-        return self.weight >= ENOUGH and steps >= FEWEST_STEPS and self.new_words >= fewest_words * steps
+        if self.weight < ENOUGH or steps < FEWEST_STEPS or self.known > _MOST_KNOWN * self.words:
+            return False
+        if steps < _DENSE * (self._last - self.steps[0] + 1):
+            return False
+        # Whatever comes back to one and the same thing does not need many words.
+        fewest = min(1.0, fewest_words) if self._focus >= FEWEST_STEPS - 1 else fewest_words
+        return self.new_words >= fewest * steps
 
     @property
     def new_words(self) -> int:
@@ -107,67 +146,96 @@ class Departure:
 
     def observe(self, step: StepFeatures) -> bool:
         """Take the next step in; whether it is off the topic."""
-        topic = step.topic
-        brought = 0 if step.speaks_only else topic.brought
+        topic, known, spoken = step.topic, self.vocabulary.known, self.vocabulary.spoken
+        brought, size = (0, 0) if step.speaks_only else (topic.brought, topic.brought_size)
         counted = [
-            (self._said, topic.said.bit_count(), self.vocabulary.known(topic.said)),
-            (self._called, topic.called.bit_count(), self.vocabulary.known(topic.called)),
-            (self._results, brought.bit_count(), self.vocabulary.spoken(brought)),
-            (self._codes, topic.coded.bit_count(), self.vocabulary.known(topic.coded)),
+            (self._said, topic.said_size, known.held(topic.said, topic.said_size)),
+            (self._called, topic.called_size, known.held(topic.called, topic.called_size)),
+            (self._results, size, spoken.held(brought, size)),
+            (self._codes, topic.coded_size, known.held(topic.coded, topic.coded_size)),
         ]
+        fresh = self.vocabulary.unknown(topic.spoken | topic.brought)
         weight = self._weigh(step, counted)
         self.weight = min(_MOST_WEIGHT, max(0.0, self.weight + weight))
         if self.weight <= 0.0 or (self.steps and step.index - self.steps[0] > _LONGEST):
             self._return(topic, counted)
         else:
-            self._go_on(step.index, topic, weight > 0.0)
+            self._go_on(step, weight > 0.0)
+        self._fresh.append(fresh)
+        self._calls.append(step.call)
+        self._failed = step.failed
+        self._cut = step.result_size > len(step.result_excerpt)
         self._take_in_result(step)
         return weight > 0.0 and self.weight > 0.0
 
     def _weigh(self, step: StepFeatures, counted: Sequence[tuple[Habit, int, float]]) -> float:
         if step.index < self._settled or _is_foreign(step.thought):
             return 0.0
+        if not self.weight and self._keeps_to_topic(step.topic, step.speaks_only):
+            return 0.0  # it cannot be more at its topic than it is
         said, called, results, codes = [habit.weigh(words, known) if words else 0.0 for habit, words, known in counted]
         weight = said * min(1.0, counted[0][1] / _FEW_SAID) + called + codes + min(0.0, results)
         topic = step.topic
-        if self._keeps_to_topic(topic, step.speaks_only):
+        if self.weight and self._keeps_to_topic(topic, step.speaks_only):
             weight = min(weight, 0.0)
-        elif self.vocabulary.names_known(topic):
+        elif self.vocabulary.names_known(topic.named):
             weight = min(weight, _MOST_WITH_KNOWN_NAME)
-        elif weight >= 0.0 and self._further is not None and self._further.search(step.thought):
-            weight += _ANNOUNCED
-        if not self.steps and weight < _LEAST_TO_LEAVE:
-            weight = min(weight, 0.0)
+        if weight > 0.0:
+            weight = self._doubt(step, weight)
         return max(-_MOST_OF_A_STEP, min(_MOST_OF_A_STEP, weight))
+
+    def _doubt(self, step: StepFeatures, weight: float) -> float:
+        """What is left of a weight where something else explains the step."""
+        if not self.steps and (weight < _LEAST_TO_LEAVE or self._follows_lead(step.topic.spoken)):
+            return 0.0
+        if step.call in self._calls or waits(step):
+            return 0.0
+        return min(weight, _MOST_IN_DOUBT) if self._failed or self._cut else weight
+
+    def _follows_lead(self, words: TopicSet) -> bool:
+        """Whether it goes on with the task or with what the steps right before it brought up, or answers a failure."""
+        size, vocabulary = words.bit_count(), self.vocabulary
+        if size <= _FEW_WORDS and vocabulary.task_size <= _SHORT_TASK and words & vocabulary.task:
+            return True
+        led = (words & reduce(or_, self._fresh, 0)).bit_count()
+        return led > (0.0 if self._failed else _LED) * size
 
     def _keeps_to_topic(self, topic: StepTopic, speaks_only: bool) -> bool:
         """Whether a step is plainly at the topic, however new its words are."""
         vocabulary = self.vocabulary
-        if vocabulary.speaks_of_task(topic.said | topic.called | topic.coded):
+        if vocabulary.speaks_of_task(topic.spoken):
             return True
-        words = topic.brought.bit_count()
-        return not speaks_only and words >= _TELLING_RESULT and vocabulary.known(topic.brought) >= _OLD_RESULT * words
+        size = topic.brought_size
+        if speaks_only or size < _TELLING_RESULT:
+            return False
+        return vocabulary.known.held(topic.brought, size) >= _OLD_RESULT * size
 
     def _return(self, topic: StepTopic, counted: Sequence[tuple[Habit, int, float]]) -> None:
         """The run is at its topic, and whatever it did on the way belongs to it."""
         for habit, words, known in counted:
             if words:
                 habit.learn(words, known)
-        self.vocabulary.bring(self._stretch)
-        self.vocabulary.speak(self._stretch_said | topic.said | topic.called | topic.coded, self._named | topic.named)
-        self._forget()
+        self.vocabulary.speak(topic.spoken, topic.named)
+        if self.steps:
+            self.vocabulary.bring(self._stretch)
+            self.vocabulary.speak(self._stretch_said, self._named)
+            self._forget()
 
-    def _go_on(self, index: int, topic: StepTopic, off: bool) -> None:
-        words = topic.said | topic.called | topic.coded
+    def _go_on(self, step: StepFeatures, off: bool) -> None:
+        topic, words = step.topic, step.topic.spoken
+        self._last = step.index
         if off:
             new = self.vocabulary.unknown(words)
             if self.steps:
-                self._links += (new & self._stretch).bit_count() / max(1, new.bit_count())
-            self.steps.append(index)
-            self.words += words.bit_count()
-            self.known += self.vocabulary.known(words)
+                link = (new & self._stretch).bit_count() / max(1, new.bit_count())
+                self._links += max(link, _REFERENCE) if refers(step) else link
+                self._focus += topic.named & self._named != 0
+            self.steps.append(step.index)
+            size = words.bit_count()
+            self.words += size
+            self.known += self.vocabulary.known.held(words, size)
+            self._stretch_said |= words
         self._stretch |= words
-        self._stretch_said |= words
         self._named |= topic.named
 
     def _take_in_result(self, step: StepFeatures) -> None:
@@ -178,17 +246,29 @@ class Departure:
             else:
                 self.vocabulary.bring(brought)
             return
-        if self._is_taken_up(step):
+        if self.steps and _takes_up(step):
             self.vocabulary.speak(self._stretch, self._named)
             self._forget()
-        self.vocabulary.speak(brought & ~self._stretch)
+        if self.steps:
+            self._stretch |= brought  # a short answer follows where it is led
+        else:
+            self.vocabulary.speak(brought)
 
-    def _is_taken_up(self, step: StepFeatures) -> bool:
-        """Whether a person speaks of what the stretch is about, or answers at length and so goes along with it."""
-        if self.vocabulary.unknown(step.topic.brought & self._stretch).bit_count() >= _TAKEN_UP:
-            return True
-        # Whoever is led from one thing to the next may well answer at length that it is not wanted.
-        return self._further is None and len(step.result_excerpt.split()) >= _AT_LENGTH
+
+def refers(step: StepFeatures) -> bool:
+    """Whether a short message refers to what was said before it: early on, so that it cannot be to itself."""
+    if not step.speaks_only or len(step.said) > _SHORT_TEXT:
+        return False
+    return not _REFERS.isdisjoint(step.said[:_AT_ONCE])
+
+
+def _takes_up(step: StepFeatures) -> bool:
+    """Whether a person makes the matter their own: by speaking at length, or by asking for something."""
+    answer = step.result_excerpt
+    words = split(answer)
+    if len(words) >= _AT_LENGTH:
+        return True
+    return len(words) >= _ASKS and ("?" in answer or _WISHES.are_in(answer, words))
 
 
 def _is_foreign(text: str) -> bool:

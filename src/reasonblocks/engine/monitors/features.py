@@ -6,6 +6,7 @@ Texts may be 64,000 characters long. Digests cover all of it, words and phrases 
 import re
 from collections.abc import Mapping
 from hashlib import blake2b
+from itertools import filterfalse
 from typing import Any
 
 import msgspec
@@ -23,8 +24,11 @@ _MOST_CLAIMS = 32
 """Of one thought."""
 _MOST_DECODED = 8_000
 """Longer arguments are not taken apart."""
+_MOST_GIVEN = 2_000
+"""Characters of the arguments whose words are looked at."""
 _MOST_LEAVES = 64
 _DEEPEST = 4
+_CONTAINERS = (dict, list)
 
 _FAILURE_WORDS = frozenset(
     "cannot command could denied error errors exception exit exitcode fail failed failure fatal file invalid "
@@ -37,11 +41,13 @@ _FAILS_AT_START = re.compile(
     r"|\W{0,3}(?:return ?code|exit ?code|exit ?status)\W{1,3}[1-9]",
     re.IGNORECASE,
 )
+_ERRORS = ("Error: ", "Exception: ", "Traceback (most recent call last)")
+_FAILURES = (*_ERRORS, "No such file or directory", ": command not found")
 _FAILS = re.compile(
-    r"Traceback \(most recent call last\)|: command not found|No such file or directory|\b[1-9]\d* failed\b"
-    r"|(?:Error|Exception): |^(?:FAIL|FAILED|ERROR)\b|\bexit(?:ed with)? (?:code|status):? [1-9]",
-    re.MULTILINE,
+    r"\b[1-9]\d* failed\b|^(?:FAIL|FAILED|ERROR)\b|\bexit(?:ed with)? (?:code|status):? [1-9]", re.MULTILINE
 )
+_IN_FAILS = ("failed", "FAIL", "ERROR", "exit")
+"""One of these is in whatever matches: to look for a text is many times as fast as to match."""
 UNFINISHED = frozenset(
     "background building creating deploying downloading enqueued executing inprogress initialising initializing "
     "installing launching loading ongoing pending preparing processing progress provisioning queued rebooting "
@@ -54,8 +60,8 @@ _UNDER_WAY = re.compile(
 """A state in -ing that is none to stay in."""
 _LONGEST_STATUS = 400
 """A longer result is not a mere report of how far something is."""
-_CHANGING = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+(?:[.,:]\d+)*|\s+", re.IGNORECASE)
-"""What differs between two results of the same shape: numbers, addresses, hashes, blanks."""
+_CHANGING = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+(?:[.,:]\d+)*")
+"""What differs between two results of the same shape, besides blanks: numbers, addresses, hashes."""
 _AROUND_TOKENS = "\"'`,;.!?()[]{}"
 
 
@@ -93,6 +99,8 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     index: int
     thought: str
     """Head and tail of it."""
+    said: list[str]
+    """The words of it, in their order."""
     thought_words: WordSet
     thought_numbers: WordSet
     claims: tuple[Claim, ...]
@@ -102,6 +110,8 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     role: Role
     arguments: str
     """The values the call was given."""
+    given: set[str]
+    """The words of them."""
     call: bytes
     """The same for the same call; of a step without one, for the same thought."""
     target: bytes
@@ -116,6 +126,8 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     """The same for the same result."""
     result_excerpt: str
     """Head and tail of it."""
+    observation: str
+    """All of it."""
     result_words: WordSet
     result_numbers: WordSet
     result_size: int
@@ -148,25 +160,30 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
 def read_step(index: int, step: ObservedStep, roles: Mapping[str, Role] | None = None) -> StepFeatures:
     """The features of the step at `index` of its run; `roles` says what tools do where that is known."""
     thought = _head_and_tail(step.thought, _THOUGHT_HEAD, _THOUGHT_TAIL)
-    thought_words, thought_numbers, claims = _read_thought(thought)
+    said, claims = _read_thought(thought)
+    words = set(said)
+    codes = list(filterfalse(str.isalpha, words))
     action = step.action[:_MOST_DECODED]
     leaves = _leaves(step.action_input)
     arguments = "\n".join(leaves)
+    looked_at = arguments[:_MOST_GIVEN]
+    given = set(split(looked_at))
     target, call_words, call_names, call_parts = _read_call(action, leaves)
     result = _head_and_tail(step.observation, _RESULT_HEAD, _RESULT_TAIL)
-    result_words = split(result)
-    distinct = set(result_words)
-    failed = step.is_error or (not distinct.isdisjoint(_FAILURE_WORDS) and _says_failed(result))
+    heard = set(split(result))
+    failed = step.is_error or (not heard.isdisjoint(_FAILURE_WORDS) and _says_failed(result))
     return StepFeatures(
         index=index,
         thought=thought,
-        thought_words=thought_words,
-        thought_numbers=thought_numbers,
+        said=said,
+        thought_words=word_set(words),
+        thought_numbers=number_set(codes),
         claims=claims,
         action=action,
         tool=_digest(action),
-        role=role_of(action, leaves, roles),
+        role=role_of(action, leaves, roles, given if len(arguments) <= _MOST_GIVEN else None),
         arguments=arguments,
+        given=given,
         call=_digest(f"{step.action}\n{step.action_input}" if action else step.thought),
         target=target,
         call_words=call_words,
@@ -174,13 +191,14 @@ def read_step(index: int, step: ObservedStep, roles: Mapping[str, Role] | None =
         call_parts=call_parts,
         result=_digest(step.observation),
         result_excerpt=result,
-        result_words=word_set(result_words),
-        result_numbers=number_set(distinct),
+        observation=step.observation,
+        result_words=word_set(heard),
+        result_numbers=number_set(heard),
         result_size=len(step.observation),
         failed=failed,
-        failure=_digest(_CHANGING.sub(" ", result.lower())) if failed else b"",
-        unfinished=len(result) <= _LONGEST_STATUS and _says_unfinished(result, distinct),
-        topic=read_topic(thought, arguments, result, distinct),
+        failure=_digest(_shape(result)) if failed else b"",
+        unfinished=len(result) <= _LONGEST_STATUS and _says_unfinished(result, heard),
+        topic=read_topic(thought, words, codes, looked_at, given, result, heard),
     )
 
 
@@ -193,7 +211,18 @@ def quote(text: str, limit: int = _QUOTE) -> str:
 def _says_failed(result: str) -> bool:
     if _SUCCEEDS_AT_START.match(result):
         return False  # whatever error it goes on to speak of
-    return _FAILS_AT_START.match(result) is not None or _FAILS.search(result) is not None
+    if _FAILS_AT_START.match(result) or any(map(result.__contains__, _FAILURES)):
+        return True
+    return any(map(result.__contains__, _IN_FAILS)) and _FAILS.search(result) is not None
+
+
+def _shape(result: str) -> str:
+    """A result with one blank for whatever changes from one time to the next."""
+    line = " ".join(result.lower().split())
+    if not line:
+        return result and " "
+    start, end = " " if result[0].isspace() else "", " " if result[-1].isspace() else ""
+    return _CHANGING.sub(" ", f"{start}{line}{end}")
 
 
 def _says_unfinished(result: str, words: set[str]) -> bool:
@@ -201,7 +230,8 @@ def _says_unfinished(result: str, words: set[str]) -> bool:
         return True
     if "ready" in words and not words.isdisjoint(("not", "false")):
         return True
-    return "ing" in result.lower() and _UNDER_WAY.search(result) is not None
+    lowered = result.lower()
+    return "ing" in lowered and ("sta" in lowered or "phase" in lowered) and _UNDER_WAY.search(result) is not None
 
 
 def _head_and_tail(text: str, head: int, tail: int) -> str:
@@ -212,15 +242,15 @@ def _digest(text: str, size: int = 8) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
 
 
-def _read_thought(thought: str) -> tuple[WordSet, WordSet, tuple[Claim, ...]]:
-    """All words of a thought, all numbers, and what its sentences claim."""
-    said: set[str] = set()
+def _read_thought(thought: str) -> tuple[list[str], tuple[Claim, ...]]:
+    """All words of a thought, and what its sentences claim."""
+    said: list[str] = []
     claims: list[Claim] = []
     for sentence, words in split_sentences(thought):
-        said.update(words)
+        said += words
         if len(claims) < _MOST_CLAIMS:
             claims += claims_of(sentence, words)
-    return word_set(said), number_set(said), tuple(claims)
+    return said, tuple(claims)
 
 
 def _read_call(action: str, leaves: list[str]) -> tuple[bytes, WordSet, WordSet, WordSet]:
@@ -232,11 +262,11 @@ def _read_call(action: str, leaves: list[str]) -> tuple[bytes, WordSet, WordSet,
         if len(tokens) < 2:  # a value on its own names something, in whatever letters
             fixed.append(leaf)
             continue
-        for token in tokens:
-            bare = token.strip(_AROUND_TOKENS)
-            # Whatever is more than letters names a certain thing: a path, a flag, an id, a date.
-            (plain if bare.isalpha() else fixed).append(bare)
-    words = {word.lower() for word in plain}
+        bare = [token.strip(_AROUND_TOKENS) for token in tokens]
+        # Whatever is more than letters names a certain thing: a path, a flag, an id, a date.
+        fixed += filterfalse(str.isalpha, bare)
+        plain += filter(str.isalpha, bare)
+    words = set(map(str.lower, plain))
     names = token_set(set(fixed))
     return _digest("\n".join(fixed)), word_set(words), names, names | token_set(words)
 
@@ -259,10 +289,10 @@ def _leaves(arguments: str) -> list[str]:
 def _collect(value: Any, leaves: list[str], depth: int) -> None:
     if len(leaves) >= _MOST_LEAVES:
         return
-    if isinstance(value, dict | list) and depth < _DEEPEST:
+    if isinstance(value, str):
+        leaves.append(value)
+    elif isinstance(value, _CONTAINERS) and depth < _DEEPEST:
         for item in value.values() if isinstance(value, dict) else value:
             _collect(item, leaves, depth + 1)
-    elif isinstance(value, str):
-        leaves.append(value)
     elif value is not None:
         leaves.append(str(value)[:_QUOTE])

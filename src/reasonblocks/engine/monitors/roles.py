@@ -1,7 +1,7 @@
 """What a call does, told from its name and its arguments rather than from a list of known tools."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import lru_cache
 
 import msgspec
@@ -18,6 +18,8 @@ _LOOKS = frozenset(
     "browse cat check count describe fetch find get glob grep head inspect list look lookup ls open query "
     "read recall retrieve search show status tail view visit websearch".split()
 )
+_ASKS = frozenset("are can does has is was".split())
+"""A name that begins like a question looks: `can_connect`."""
 _SEARCHES = frozenset("ask find google grep lookup query recall retrieve rg search websearch".split())
 _CHANGES = frozenset(
     "add append apply assign book buy cancel change click commit create delete disable drop edit enable exchange fill "
@@ -36,25 +38,30 @@ _RUNS = frozenset(
 _NOTES = frozenset("memo note notes plan scratchpad think thought todo todos".split())
 _WAITS = frozenset("await bashoutput poll sleep wait watch".split())
 _ENDS = frozenset("answer complete conclude done end finalise finalize finish final respond submit".split())
+_HANDS_OVER = frozenset("delegate escalate forward handoff handover transfer".split())
 _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
-_SHELL_WRITES = re.compile(
-    r"(?:^|[\s;&|(])(?:sed\s{1,4}(?:-\S{1,40}\s{1,4}){0,3}-\w{0,8}i|tee|patch|git\s{1,4}apply)(?=\s|$)"
-    r"|(?<![0-9&<>=-])>>?\s{0,4}(?![&>=\s]|/dev/null)[\w./~$\"']"
-    r"|\.write(?:_text|_bytes|lines)?\(|open\([^)\n]{0,80},\s{0,4}['\"][wax]",
+# A pattern that begins with one sign, or with one of a few, is found many times as fast. So these are looked for in the
+# command with a line break before it.
+_EDITS = re.compile(
+    r"[\s;&|(](?:sed\s{1,4}(?:-\S{1,40}\s{1,4}){0,3}-\w{0,8}i|tee|patch|git\s{1,4}apply)(?=\s|$)",
 )
+_REDIRECTS = re.compile(r">(?<![0-9&<>=-]>)>?\s{0,4}(?![&>=\s]|/dev/null)[\w./~$\"']")
+_SCRIPT_WRITES = re.compile(r"\.write(?:_text|_bytes|lines)?\(|open\([^)\n]{0,80},\s{0,4}['\"][wax]")
 _SHELL_CHANGES = re.compile(
-    r"(?:^|[\s;&|(])(?:mv|cp|rm|mkdir|touch|chmod|ln|unzip|tar"
+    r"[\s;&|(](?:mv|cp|rm|mkdir|touch|chmod|ln|unzip|tar"
     r"|git\s{1,4}(?:add|checkout|clone|commit|merge|mv|pull|push|rebase|reset|restore|revert|rm|stash|switch)"
     r"|(?:pip3?|npm|apt|apt-get|yarn|cargo|conda|brew|uv|poetry)\s{1,4}(?:-\S{1,40}\s{1,4}){0,3}(?:install|add|update|upgrade|remove))"
     r"(?=\s|$)"
 )
 _INTERPRETERS = frozenset("node perl python python3 ruby".split())
-_WRITE_WORDS = frozenset("apply open patch sed tee write writelines".split())
+_EDIT_COMMANDS = frozenset("apply patch sed tee".split())
+_WRITE_WORDS = _EDIT_COMMANDS | {"open", "write", "writelines"}
 _CHANGE_WORDS = frozenset(
     "apt brew cargo chmod conda cp git ln mkdir mv npm pip pip3 poetry rm tar touch unzip uv yarn".split()
 )
-_PROSE = re.compile(r"\.(?:adoc|csv|log|md|rst|tsv|txt)\b|\b(?:CHANGELOG|LICENSE|README)\b")
+_PROSE = re.compile(r"\.(?:adoc|log|md|rst)\b|\b(?:CHANGELOG|LICENSE|README)\b")
+_RESULTS = re.compile(r"\.(?:csv|dat|tsv|txt)\b")
 _CODE = re.compile(
     r"\.(?:c|cc|cfg|cpp|cs|css|go|h|hpp|html|ini|ipynb|java|js|json|jsx|kt|php|py|rb|rs|scala|sh|sql|swift|toml|ts|tsx|vue"
     r"|ya?ml)\b"
@@ -72,7 +79,7 @@ class Role(msgspec.Struct, frozen=True, gc=False):
     changes: bool = False
     """It changes something outside the agent."""
     writes: bool = False
-    """It puts new content into files that then have to prove themselves: code, not prose."""
+    """It puts new content into files that then have to prove themselves: code and results, not prose."""
     runs: bool = False
     """It runs something, and so shows whether that works."""
     notes: bool = False
@@ -104,8 +111,13 @@ def parse_roles(declared: Mapping[str, str]) -> Mapping[str, Role]:
     return {tool: _parsed(tool, kinds) for tool, kinds in declared.items()}
 
 
-def role_of(action: str, values: Sequence[str], declared: Mapping[str, Role] | None = None) -> Role:
-    """What the call of a step does, given the values of its arguments; what was declared counts more than the name."""
+def role_of(
+    action: str, values: Sequence[str], declared: Mapping[str, Role] | None = None, words: Set[str] | None = None
+) -> Role:
+    """What the call of a step does, given the values of its arguments; what was declared counts more than the name.
+
+    `words` are those of the values, for whoever has them already.
+    """
     if not action:
         return SPEAKS
     role = _named(action[:_LONGEST_NAME])
@@ -116,7 +128,8 @@ def role_of(action: str, values: Sequence[str], declared: Mapping[str, Role] | N
             if role != ONLY_RUNS:
                 return role
     if role.runs:
-        return _of_command(role, "\n".join(values)[:_READ_TEXT])
+        command = "\n".join(values)[:_READ_TEXT]
+        return _of_command(role, command, set(split(command)) if words is None else words) if command else role
     if role.writes and _is_prose("\n".join([value for value in values if _is_path(value)])):
         return msgspec.structs.replace(role, writes=False)
     return role
@@ -147,6 +160,16 @@ def _joined(roles: Sequence[Role]) -> Role:
 def runs_commands(action: str) -> bool:
     """Whether a tool runs whatever it is given, by its name."""
     return _named(action[:_LONGEST_NAME]).runs
+
+
+def hands_over(action: str) -> bool:
+    """Whether a tool passes the work on to somebody else, by its name."""
+    return not _HANDS_OVER.isdisjoint([part.lower() for part in _NAME_PART.findall(action[:_LONGEST_NAME])])
+
+
+def holds_results(arguments: str) -> bool:
+    """Whether a file is named that holds what was found out, rather than code or prose."""
+    return _RESULTS.search(arguments) is not None and _CODE.search(arguments) is None
 
 
 def _is_path(value: str) -> bool:
@@ -187,6 +210,8 @@ def _kind(name: str) -> str:
     parts = [part.lower() for part in _NAME_PART.findall(name)]
     if name.strip().lower() in _WAITS:
         return "waits"
+    if parts and parts[0] in _ASKS:
+        return "looks"
     for part in parts:
         for kind, words in _KINDS.items():
             if part in words:
@@ -197,19 +222,15 @@ def _kind(name: str) -> str:
 _KINDS = {"notes": _NOTES, "waits": _WAITS, "looks": _LOOKS, "changes": _CHANGES, "runs": _RUNS}
 
 
-def _of_command(role: Role, command: str) -> Role:
+def _of_command(role: Role, command: str, words: Set[str]) -> Role:
     """A tool that runs whatever it is given does what the command does."""
-    if not command:
-        return role
-    words = set(split(command))  # most patterns need not be tried, for the word they begin with is not there
-    writes = role.writes or (
-        (">" in command or not words.isdisjoint(_WRITE_WORDS)) and _SHELL_WRITES.search(command) is not None
-    )
+    # Most patterns need not be tried, for the word they begin with is not there.
+    writes = role.writes or _writes(command, words)
     said = without_documents(command)
     runs = runs_a_program(said, words)
     if runs and (writes or not words.isdisjoint(_INTERPRETERS)) and edits_by_script(said, command):
         writes, runs = True, False
-    changes = writes or (not words.isdisjoint(_CHANGE_WORDS) and _SHELL_CHANGES.search(command) is not None)
+    changes = writes or (not words.isdisjoint(_CHANGE_WORDS) and _SHELL_CHANGES.search(f"\n{command}") is not None)
     return Role(
         looks=not changes and not runs,
         searches=not words.isdisjoint(_SEARCHES),
@@ -219,3 +240,14 @@ def _of_command(role: Role, command: str) -> Role:
         waits=role.waits or (not words.isdisjoint(_WAITS) and _SHELL_WAITS.search(command) is not None),
         ends=role.ends or (not words.isdisjoint(_ENDS) and hands_in(command)),
     )
+
+
+def _writes(command: str, words: Set[str]) -> bool:
+    redirects = ">" in command
+    if not redirects and words.isdisjoint(_WRITE_WORDS):
+        return False
+    if redirects and _REDIRECTS.search(command):
+        return True
+    if not words.isdisjoint(_EDIT_COMMANDS) and _EDITS.search(f"\n{command}"):
+        return True
+    return (".write" in command or "open(" in command) and _SCRIPT_WRITES.search(command) is not None

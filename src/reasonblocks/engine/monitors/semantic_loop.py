@@ -6,14 +6,15 @@ nothing is known, the first time; new results in between thin it out; waiting fo
 click that is merely acknowledged may well have moved on.
 """
 
+import re
 from collections import deque
-
-import msgspec
 
 from ..answers import Evidence
 from .base import NOTHING, Fading, MonitorState, Reading
+from .doings import Done, done
 from .features import StepFeatures, quote
-from .repetition import SAME_FINDINGS, Done, done, repetition, same_call, same_result
+from .repetition import SAME_FINDINGS, repetition, same_call, same_result
+from .roles import runs_commands
 from .waiting import waits
 from .words import size
 
@@ -27,6 +28,8 @@ _FEWEST_SPOKEN = 8
 """Words of a message that is worth comparing."""
 _SAYS_MUCH = 12
 """Words of a thought: whoever says much may yet get on, and whether that is so is for another monitor to see."""
+_SENTENCE = re.compile(r"[`\"']?[A-Z`][\w`'\u2019.]*,? [\w`(]")
+"""How no command begins."""
 _WAITING = 2
 """Looks at something that runs elsewhere never count as more."""
 
@@ -52,21 +55,22 @@ class _State:
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
-        if step.speaks_only and size(step.thought_words) < _FEWEST_SPOKEN and not step.result_numbers:
-            return self._fading.next(None)
         now = done(step, self._changes)
+        if step.speaks_only and size(step.thought_words) < _FEWEST_SPOKEN and not (now.answer or step.result_numbers):
+            return self._fading.next(None)
         same = self._repeated(now, step)
         if same:
-            now = msgspec.structs.replace(now, repeats=True, family=same[0][0].family)
+            now.repeats = True
+            now.family = same[0][0].family
         elif self._is_new_change(step, now):
             self._changes += 1
-            now = msgspec.structs.replace(now, changes_after=self._changes)
+            now.changes_after = self._changes
         self._window.append(now)
-        return self._fading.next(self._found(step, same) if same else None)
+        return self._fading.next(self._found(step, now, same) if same else None)
 
     def _repeated(self, now: Done, step: StepFeatures) -> list[tuple[Done, float]]:
         """The steps that this one repeats, each with how far it does; also those that repeat the same one."""
-        shares = [repetition(earlier, now, step) for earlier in self._window]
+        shares = [] if now.receipt else [repetition(earlier, now, step) for earlier in self._window]
         if not any(shares):
             return []
         family = next(earlier.family for earlier, share in zip(self._window, shares, strict=True) if share)
@@ -79,15 +83,16 @@ class _State:
 
     def _is_new_change(self, step: StepFeatures, now: Done) -> bool:
         """Whether things are another way after it; what had been done before and came to the same does not count."""
-        if step.failed or not (step.role.changes or step.role.unknown):
+        if step.failed or not (step.role.changes or step.role.unknown or _is_untold(step)):
             return False
         return not any(same_result(earlier, now) and same_call(earlier, now) for earlier in self._window)
 
-    def _found(self, step: StepFeatures, same: list[tuple[Done, float]]) -> Reading:
+    def _found(self, step: StepFeatures, now: Done, same: list[tuple[Done, float]]) -> Reading:
         """The worst that can be said of it: how often the same was done, since the step where that counts most."""
-        exact = step.speaks_only and same[-1][0].call == step.call
-        patience = SAME_FINDINGS if size(step.thought_words) >= _SAYS_MUCH and not exact else 1.0
-        waiting = waits(step)
+        patience = 1.0
+        if size(step.thought_words) >= _SAYS_MUCH and not any(one.thought == now.thought for one, _ in same):
+            patience = SAME_FINDINGS
+        waiting = self._waits(step, now, same[-1][0])
         best, since, times = 0.0, 0, 0.0
         for place in range(len(same) - 1, -1, -1):
             first, share = same[place]
@@ -96,7 +101,27 @@ class _State:
             score = _SCORES[min(counted, len(_SCORES) - 1)] * min(1.0, self._density(first.index) / _DENSE)
             if score >= best:
                 best, since = score, place
+        if best and not waiting and self._goes_round(now):
+            best = max(best, _SCORES[3] * patience)
         return Reading(best, _evidence(step, [one for one, _ in same[since:]])) if best else NOTHING
+
+    def _waits(self, step: StepFeatures, now: Done, last: Done) -> bool:
+        """Whether it waits for something: whoever does looks in the same way each time."""
+        if now.acts and now.call != last.call and not step.role.waits:
+            return False
+        return waits(step, any(one.call == now.call and one.result != now.result for one in self._window))
+
+    def _goes_round(self, now: Done) -> bool:
+        """Whether two calls were made in turn, twice, one after the other and with nothing said: A, B, A, B."""
+        if len(self._window) < 4 or now.waits:
+            return False
+        one, two, one_again, two_again = list(self._window)[-4:]
+        return (
+            now.index - one.index == 3
+            and one.call != two.call
+            and (one.call, one.result) == (one_again.call, one_again.result)
+            and (two.call, two.result) == (two_again.call, two_again.result)
+        )
 
     def _turns_round(self, first: Done) -> bool:
         """Whether something else was repeated in between: whoever waits for one thing does not."""
@@ -106,6 +131,11 @@ class _State:
     def _density(self, since: int) -> float:
         later = [one.repeats for one in self._window if one.index > since]
         return sum(later) / len(later)
+
+
+def _is_untold(step: StepFeatures) -> bool:
+    """Whether a shell was handed sentences: what was really run, and what it changed, is not known."""
+    return _SENTENCE.match(step.arguments) is not None and runs_commands(step.action)
 
 
 def _counted(step: StepFeatures, times: int, waiting: bool) -> int:

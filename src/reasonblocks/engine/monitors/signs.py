@@ -4,10 +4,8 @@ A sign only ever grows, each step is looked at once, and what is kept does not g
 means for each monitor is in `calibration.json`; see `suspicion.py`.
 """
 
-import re
-
 from .features import StepFeatures
-from .words import WordSet, size, split, word_set
+from .words import WordSet, count_numbers, size, split, word_set
 
 NAMES = (
     "steps",
@@ -33,7 +31,6 @@ _HEDGES = frozenset(
     "apparently assume assumed assuming assumption guess likely maybe might perhaps possibly presumably probably seem "
     "seems should suspect think unclear unsure".split()
 )
-_NUMBER = re.compile(r"\d[\d.,:]*")
 _ANNOUNCES = frozenset("going let ll need next now then will".split())
 _PLANNED = frozenset("123456789")
 _TARGETS = 8_192
@@ -51,18 +48,20 @@ class Signs:
         "_planned",
         "_said",
         "_stretch",
+        "_supported",
         "_targets",
-        "_task",
         "_tool",
         "_trouble",
     )
 
     def __init__(self, task: str) -> None:
         self._counts = dict.fromkeys(NAMES, 0.0)
-        self._task: WordSet = word_set(split(task))
         self._targets = 0
         """A bit for each target there was."""
         self._known: WordSet = 0
+        """The words of all results."""
+        self._supported: WordSet = word_set(set(split(task)))
+        """These, and those of the task."""
         self._said: WordSet = 0
         self._tool = b""
         self._stretch = 0
@@ -91,19 +90,16 @@ class Signs:
     def _hear(self, step: StepFeatures) -> None:
         """What the thought adds."""
         counts = self._counts
-        hedges = announcements = 0
-        for word in split(step.thought):
-            if word in _HEDGES:
-                hedges += 1
-            elif word in _ANNOUNCES:
-                announcements += 1
-        counts["hedges"] += hedges
-        counts["announcements"] += announcements
-        counts["numbers"] += len(_NUMBER.findall(step.thought))
+        if not step.thought:
+            return
+        counts["hedges"] += sum(map(_HEDGES.__contains__, step.said))
+        counts["announcements"] += sum(map(_ANNOUNCES.__contains__, step.said))
+        counts["numbers"] += count_numbers(step.thought)
         counts["said"] += len(step.thought)
-        counts["restated"] += size(step.thought_words & self._said)
-        counts["unsupported"] += size(step.thought_words & ~self._task & ~self._known)
-        self._said |= step.thought_words
+        words = step.thought_words
+        counts["restated"] += size(words & self._said)
+        counts["unsupported"] += size(words ^ (words & self._supported))
+        self._said |= words
 
     def _watch(self, step: StepFeatures) -> None:
         """What the call and its result add."""
@@ -117,15 +113,22 @@ class Signs:
             self._tool = step.tool
             counts["stretch"] = max(counts["stretch"], self._stretch)
         counts["read"] += step.result_size
-        counts["new_words"] += size(step.result_words & ~self._known)
-        self._known |= step.result_words
+        new = step.result_words ^ (step.result_words & self._known)
+        if new:
+            counts["new_words"] += size(new)
+            self._known |= new
+            self._supported |= new
         self._follow(step)
 
     def _follow(self, step: StepFeatures) -> None:
         """Whether a plan with many points ends after few calls."""
-        points = sum(line.lstrip()[:1] in _PLANNED for line in step.thought.split("\n"))
+        points = 0 if _PLANNED.isdisjoint(step.thought) else sum(map(_is_point, step.thought.split("\n")))
         ends = step.role.ends or (step.speaks_only and self._planned and not points)
         if ends:
             left = self._planned - self._targets.bit_count()
             self._counts["unfollowed"] = max(self._counts["unfollowed"], float(left))
         self._planned = max(self._planned, points)
+
+
+def _is_point(line: str) -> bool:
+    return line.lstrip()[:1] in _PLANNED

@@ -9,12 +9,16 @@ from ..answers import Evidence
 from .base import NOTHING, MonitorState, Reading
 from .departure import ENOUGH, Departure
 from .features import StepFeatures, quote
-from .words import phrases
+from .strangers import NAME, Strangers
+from .words import Phrases
 
 COHERENT = 0.22
 """With this share of its new words from the steps before it, a step goes on with them."""
 _FEWEST_NEW_WORDS = 2.0
 """A stretch with fewer new words for each step does the same to one thing after another."""
+LATE = 4
+"""The first step that can be late."""
+_FEWEST_EARLY = 4
 _FOUND = 0.65
 _PER_WEIGHT = 0.05
 """A stretch that weighs more than enough scores more."""
@@ -22,7 +26,7 @@ _HINT = 0.07
 """What weighs less than enough scores so much for each unit of weight."""
 _MOST_HINT = 0.34
 """The most where it is not sure."""
-_ACKNOWLEDGED = phrases(
+_ACKNOWLEDGED = Phrases(
     "as a prerequisite, as requested, as you asked, before i can, different task, different topic, new question",
     "new request, new task, new topic, next item, next task, prerequisite*, required for, switching to, turning to",
     "unblock*, which requires, you asked",
@@ -32,7 +36,7 @@ _ACKNOWLEDGED = phrases(
 class SilentTopicDrift:
     """A stretch off the topic."""
 
-    name = "silent_topic_drift"
+    name = NAME
     failure_type = "drift"
     description = "A stretch of steps has nothing to do with the task nor with the run before, and nobody said why."
 
@@ -42,15 +46,21 @@ class SilentTopicDrift:
 
 
 class _State:
-    __slots__ = ("_announced", "_departure", "_first", "_last", "_task")
+    __slots__ = ("_announced", "_departure", "_first", "_last", "_strangers", "_task")
 
     def __init__(self, task: str) -> None:
         self._departure = Departure(task)
+        self._strangers = Strangers(task)
         self._task = quote(task)
         self._announced = False
         self._first = self._last = ""
 
     def observe(self, step: StepFeatures) -> Reading:
+        by_ids = self._strangers.observe(step)
+        by_words = self._read_words(step)
+        return by_ids if by_ids is not None and by_ids.score > by_words.score else by_words
+
+    def _read_words(self, step: StepFeatures) -> Reading:
         departure = self._departure
         if departure.observe(step):
             shown = step.thought_quote() or step.call_quote()
@@ -58,7 +68,7 @@ class _State:
                 self._first = shown
                 self._announced = False
             self._last = shown
-            self._announced = self._announced or _ACKNOWLEDGED.search(step.thought) is not None
+            self._announced = self._announced or _ACKNOWLEDGED.are_in(step.thought, step.said)
         if len(departure.steps) < 2:
             return NOTHING
         return Reading(self._score(), self._evidence())
@@ -66,11 +76,17 @@ class _State:
     def _score(self) -> float:
         departure = self._departure
         hint = min(_MOST_HINT, _HINT * departure.weight)
-        if departure.coherence < COHERENT or self._announced:
+        if self._announced or (departure.coherence < COHERENT and not self._is_early):
             return hint / 2
         if not departure.is_stretch(_FEWEST_NEW_WORDS) or not departure.has_task:
             return hint
         return min(1.0, _FOUND + _PER_WEIGHT * (departure.weight - ENOUGH))
+
+    @property
+    def _is_early(self) -> bool:
+        """Whether it begins where nothing can be late yet: what is off the topic there is drift, coherent or not."""
+        steps = self._departure.steps
+        return steps[0] < LATE and len(steps) >= _FEWEST_EARLY
 
     def _evidence(self) -> Evidence:
         departure = self._departure
@@ -81,4 +97,4 @@ class _State:
             f"have {round(departure.known)}, and no reason is given for what they do."
         )
         quotes = [text for text in (self._task, self._first, self._last) if text]
-        return Evidence(SilentTopicDrift.name, reason, list(steps), list(dict.fromkeys(quotes)))
+        return Evidence(NAME, reason, list(steps), list(dict.fromkeys(quotes)))

@@ -13,7 +13,7 @@ from .features import ObservedStep, StepFeatures, read_step
 from .profiles import DEFAULT_WEIGHTS, HEAVIEST, Weights
 from .settings import NO_SETTINGS, MonitorSettings
 from .signs import Signs
-from .suspicion import Calibration, shipped_calibration
+from .suspicion import Calibration, Suspicions, shipped_calibration
 
 DIGITS = 4
 """Of scores and of the composite, on the wire as in every comparison."""
@@ -58,7 +58,7 @@ class MonitorSuite:
         settings.check_names([monitor.name for monitor in monitors])
         self.monitors = tuple(monitors)
         self.settings = settings
-        self.calibration = calibration or shipped_calibration()
+        self.suspicions = Suspicions(calibration or shipped_calibration())
         self.quiet = SuiteReading({monitor.name: 0.0 for monitor in monitors})
         """The reading of a trajectory without any steps."""
         self.failure_types: Mapping[str, str] = {monitor.name: monitor.failure_type for monitor in monitors}
@@ -77,10 +77,6 @@ class MonitorSuite:
             for monitor in self.monitors
         ]
 
-    def counts_from(self, name: str) -> float:
-        """The score from which on a finding of a monitor stands above what is suspected."""
-        return min(FLOOR, self.settings.threshold(name))
-
     def start(self, task: str = "") -> "Trajectory":
         """A trajectory without any steps."""
         return Trajectory(self, task)
@@ -94,7 +90,9 @@ class Trajectory:
     def __init__(self, suite: MonitorSuite, task: str) -> None:
         self._suite = suite
         self._states = [
-            _Contained(monitor, task) for monitor in suite.monitors if monitor.name not in suite.settings.off
+            _Contained(monitor, task, min(FLOOR, suite.settings.threshold(monitor.name)))
+            for monitor in suite.monitors
+            if monitor.name not in suite.settings.off
         ]
         self._signs = Signs(task)
         self._recent: deque[tuple[int, bytes, SuiteReading]] = deque(maxlen=RECENT)
@@ -130,27 +128,31 @@ class Trajectory:
     def _read(self, features: StepFeatures) -> SuiteReading:
         self._signs.observe(features)
         signs = dict(self._signs.values())
-        suspicions = self._suite.calibration.suspicions(signs)
-        scores = dict(self._suite.quiet.scores)
+        suite = self._suite
+        suspicions = suite.suspicions.of(signs)
+        scores = dict(suite.quiet.scores)
         evidence: dict[str, Evidence] = {}
         for state in self._states:
-            found, suspicion = state.observe(features), suspicions.get(state.name, 0.0)
-            if found.score >= self._suite.counts_from(state.name) or found.score > suspicion == 0.0:
-                scores[state.name] = round(found.score, DIGITS)
+            name = state.name
+            found, score = state.observe(features), suspicions.get(name, 0.0)
+            if found.score >= state.counts_from or found.score > score == 0.0:
+                score = found.score
                 if found.evidence is not None:
-                    evidence[state.name] = found.evidence
-            else:
-                scores[state.name] = round(suspicion, DIGITS)
-        return SuiteReading(scores, evidence, signs, self._suite.settings.thresholds)
+                    evidence[name] = found.evidence
+            if score:
+                scores[name] = round(score, DIGITS)
+        return SuiteReading(scores, evidence, signs, suite.settings.thresholds)
 
 
 class _Contained:
     """One monitor in one trajectory; if it breaks it is silent for the rest of it."""
 
-    __slots__ = ("_state", "name")
+    __slots__ = ("_state", "counts_from", "name")
 
-    def __init__(self, monitor: Monitor, task: str) -> None:
+    def __init__(self, monitor: Monitor, task: str, counts_from: float) -> None:
         self.name = monitor.name
+        self.counts_from = counts_from
+        """The score from which on a finding stands above what is suspected."""
         self._state: MonitorState | None = None
         try:
             self._state = monitor.start(task)

@@ -29,11 +29,6 @@ class MonitorCalibration(msgspec.Struct, frozen=True):
     weights: dict[str, float]
     """By sign."""
 
-    def suspicion(self, signs: float) -> float:
-        """The share of the ceiling for a weighted sum of signs."""
-        least = _chance(self.intercept)
-        return (_chance(self.intercept + signs) - least) / (1.0 - least)
-
 
 class Calibration(msgspec.Struct, frozen=True):
     """The part of the file that is computed with; the rest of it is for people."""
@@ -43,11 +38,37 @@ class Calibration(msgspec.Struct, frozen=True):
 
     def suspicions(self, signs: Mapping[str, float]) -> dict[str, float]:
         """The suspicion of each monitor that has one."""
-        logs = {name: log1p(value) for name, value in signs.items()}
-        return {
-            name: self.ceiling * one.suspicion(sum([weight * logs[sign] for sign, weight in one.weights.items()]))
-            for name, one in self.monitors.items()
-        }
+        return Suspicions(self).of(signs)
+
+
+class Suspicions:
+    """A calibration with all that does not depend on a run computed, for it is asked after every step."""
+
+    __slots__ = ("_ceiling", "_monitors", "_signs")
+
+    def __init__(self, calibration: Calibration) -> None:
+        self._ceiling = calibration.ceiling
+        self._signs = sorted({sign for one in calibration.monitors.values() for sign in one.weights})
+        self._monitors = [
+            (
+                name,
+                [(weight, self._signs.index(sign)) for sign, weight in one.weights.items()],
+                one.intercept,
+                _chance(one.intercept),
+                1.0 - _chance(one.intercept),
+            )
+            for name, one in calibration.monitors.items()
+        ]
+        """Name, weights by sign, intercept, the least chance, and what is left above it."""
+
+    def of(self, signs: Mapping[str, float]) -> dict[str, float]:
+        """The suspicion of each monitor that has one."""
+        logs = list(map(log1p, map(signs.__getitem__, self._signs)))
+        suspicions = {}
+        for name, weights, intercept, least, rest in self._monitors:
+            odds = intercept + sum([weight * logs[sign] for weight, sign in weights])
+            suspicions[name] = self._ceiling * ((1.0 / (1.0 + exp(-odds)) - least) / rest)
+        return suspicions
 
 
 @cache

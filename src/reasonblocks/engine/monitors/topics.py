@@ -4,30 +4,25 @@ The sets are wider than those of `words`, for they are compared with all that a 
 are taken apart into their words, and kept whole as well.
 """
 
-from collections.abc import Iterable
-from functools import reduce
-from operator import or_
-from zlib import crc32
+import re
+from collections.abc import Collection, Iterable, Set
 
 import msgspec
 
-from .words import says_something, split, stem
+from .words import LONGEST_WORD, Bits, place, says_something, split, stem
 
 TopicSet = int
 """Stems, one bit each; 0 is the empty set."""
 
 BITS = 8_192
-_LONGEST_WORD = 64
-_MOST_WORDS = 20_000
-"""Words whose bit is remembered; hostile text must not fill the memory."""
-_MOST_ARGUMENTS = 2_000
-"""Characters of the arguments that are looked at."""
+_BIT = tuple(1 << place for place in range(BITS))
 _MOST_TASK = 8_000
 _NAMES_IN_THOUGHT, _NAMES_IN_ARGUMENTS = 1_000, 400
 """Characters that are searched for names."""
 _SHORTEST_NAME, _LONGEST_NAME = 7, 120
 _LONG_NUMBER = 5
 """With this many digits a number names something."""
+_HOST = re.compile(r"\b[a-z]{2,10}://[^\s/\"']{1,200}(?:/wiki/)?", re.IGNORECASE)
 _AROUND_NAMES = "\"'`,;:.!?()[]{}<>*#=|&$"
 
 _OF_ANY_TASK = (
@@ -62,87 +57,98 @@ _OF_ANY_TASK = (
 
 
 class StepTopic(msgspec.Struct, frozen=True, gc=False):
-    """What one step is about."""
+    """What one step is about; the words are counted once, for to count the bits of a wide set takes its time."""
 
-    said: TopicSet = 0
+    said: TopicSet
     """By its thought."""
-    called: TopicSet = 0
+    called: TopicSet
     """By the arguments of its call."""
-    brought: TopicSet = 0
-    """By its result."""
-    coded: TopicSet = 0
+    coded: TopicSet
     """By the numbers and codes in its thought and the ids in its call: what stands for one thing alone."""
-    named: TopicSet = 0
+    spoken: TopicSet
+    """All of these."""
+    brought: TopicSet
+    """By its result."""
+    named: TopicSet
     """The files, symbols and ids that thought and call name, each as a whole."""
+    said_size: int
+    called_size: int
+    coded_size: int
+    brought_size: int
 
 
-class _TopicBits(dict[str, TopicSet]):
-    """The bit of each word, 0 for words that fit any task; filled as words turn up."""
-
-    def __missing__(self, word: str) -> TopicSet:
-        if len(word) > _LONGEST_WORD:
-            return 0
-        bit = _bit(word)
-        if len(self) >= _MOST_WORDS:
-            self.clear()
-        self[word] = bit
-        return bit
-
-
-_bits = _TopicBits()
 _any_task = frozenset(map(stem, _OF_ANY_TASK.split()))
 
 
 def topic_set(words: Iterable[str]) -> TopicSet:
     """The stems of those words that are peculiar to something."""
-    return reduce(or_, filter(None, map(_bits.__getitem__, set(words))), 0)
+    return _bits.united(words)
 
 
-def topic_of_task(task: str) -> StepTopic:
-    """What a task is about."""
+def topic_of_task(task: str) -> tuple[TopicSet, TopicSet]:
+    """What a task is about, and the files, symbols and ids that it names."""
     text = task[:_MOST_TASK]
-    return StepTopic(said=topic_set(split(text)) | _ids(text), named=_names(text))
+    return topic_set(set(split(text))) | _ids(text), _names(text)
 
 
-def read_topic(thought: str, arguments: str, result: str, result_words: Iterable[str]) -> StepTopic:
-    """What a step is about; `result_words` are the words of `result`."""
-    given = arguments[:_MOST_ARGUMENTS]
-    words = set(split(thought))
-    codes = {word for word in words if not word.isalpha()}
+def read_topic(
+    thought: str,
+    words: Set[str],
+    codes: Collection[str],
+    given: str,
+    given_words: Set[str],
+    result: str,
+    heard: Set[str],
+) -> StepTopic:
+    """What a step is about: what it says, is given and brings, each with its words; `codes` are no words proper."""
+    said = topic_set(words - set(codes) if codes else words)
+    # Where something is read says little about what.
+    called = topic_set(set(split(_HOST.sub(" ", given))) if "://" in given else given_words)
+    coded = topic_set(codes) | _ids(given)
+    brought = topic_set(heard) | _ids(result)
     return StepTopic(
-        topic_set(words - codes),
-        topic_set(split(given)),
-        topic_set(result_words) | _ids(result),
-        topic_set(codes) | _ids(given),
-        _names(f"{thought[:_NAMES_IN_THOUGHT]} {arguments[:_NAMES_IN_ARGUMENTS]}"),
+        said,
+        called,
+        coded,
+        said | called | coded,
+        brought,
+        _names(f"{thought[:_NAMES_IN_THOUGHT]} {given[:_NAMES_IN_ARGUMENTS]}"),
+        said.bit_count(),
+        called.bit_count(),
+        coded.bit_count(),
+        brought.bit_count(),
     )
 
 
 def _names(text: str) -> TopicSet:
     """Whatever has a dot or an underscore within: a path by its last part, wherever it was seen from."""
-    found = 0
-    for token in text.split():
-        if "_" in token or "." in token[:-1]:
-            name = token.strip(_AROUND_NAMES).rsplit("/", 1)[-1].lower()
-            if _SHORTEST_NAME <= len(name) <= _LONGEST_NAME and ("_" in name or "." in name):
-                found |= 1 << crc32(name.encode("utf-8", "surrogatepass")) % BITS
-    return found
+    return _name_bits.united([token for token in text.split() if "_" in token or "." in token])
 
 
 def _ids(text: str) -> TopicSet:
     """The ids that are put together with underscores, each as a whole: its parts may belong to others as well."""
-    found = 0
-    if "_" in text:
-        for token in text.split():
-            if "_" in token:
-                name = token.strip(_AROUND_NAMES)
-                if name[-1:].isdigit() and len(name) <= _LONGEST_NAME:
-                    found |= 1 << crc32(name.lower().encode("utf-8", "surrogatepass")) % BITS
-    return found
+    return _id_bits.united([token for token in text.split() if "_" in token]) if "_" in text else 0
 
 
 def _bit(word: str) -> TopicSet:
-    if len(word) < _LONG_NUMBER if word.isdigit() else not says_something(word):
+    # A range of lines ends in a letter, and is a number all the same.
+    if len(word) > LONGEST_WORD or (len(word) < _LONG_NUMBER if word[:-1].isdigit() else not says_something(word)):
         return 0
     root = stem(word)
-    return 0 if root in _any_task else 1 << crc32(root.encode("utf-8", "surrogatepass")) % BITS
+    return 0 if root in _any_task else _BIT[place(root, BITS)]
+
+
+def _name_bit(token: str) -> TopicSet:
+    name = token.strip(_AROUND_NAMES).rsplit("/", 1)[-1].lower()
+    long_enough = _SHORTEST_NAME <= len(name) <= _LONGEST_NAME
+    return _BIT[place(name, BITS)] if long_enough and ("_" in name or "." in name) else 0
+
+
+def _id_bit(token: str) -> TopicSet:
+    name = token.strip(_AROUND_NAMES)
+    return _BIT[place(name.lower(), BITS)] if name[-1:].isdigit() and len(name) <= _LONGEST_NAME else 0
+
+
+_bits = Bits(_bit)
+_name_bits = Bits(_name_bit)
+_id_bits = Bits(_id_bit)

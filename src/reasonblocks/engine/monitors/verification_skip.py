@@ -1,26 +1,37 @@
 """verification_skip: the work is called done although the last change was never tried, or the last trial failed.
 
 A change of code is open until something is run after it. One whose own result shows the new state needs no further
-proof, and neither does what is no code: a word in a manual. Where somebody is told that an order was changed, a call
-must have changed it. A step ends the work if it hands it in, says so, or is the first without a call in a run of calls.
+proof, and neither does what is no code: a word in a manual, a figure that some other result had shown. What did not
+work has to be looked at again after a change, and an answer has to come from somewhere. Where somebody is told that an
+order was changed, a call must have changed it, and its result must not leave that open. A step ends the work if it
+hands it in, says so, gives the answer, or is the first without a call in a run of calls.
 """
 
 from ..answers import Evidence
 from .base import Fading, MonitorState, Reading
-from .conclusions import admits_no_trial, called_done, goes_on, owns_failure
+from .commands import looks_as_well
+from .conclusions import admits_no_trial, called_done, gives_answer, goes_on, owns_failure
 from .features import StepFeatures, quote
 from .reports import Reports
-from .roles import runs_commands
+from .roles import Role, hands_over, holds_results, runs_commands
+from .verdicts import brought_nothing, shows_fault, speaks_against
+from .words import WordSet, number_set, split
 
 _AFTER_FAILURE = 0.75
 _NEVER_TRIED = 0.7
 _ONLY_LOOKED_AT = 0.4
+_NOTHING_KNOWN = 0.65
+_NOT_SEEN = 0.65
 _SHOWN = 200
 """Characters of a result that shows more than that the change was taken."""
 _FEWEST_CALLS = 3
 _MOSTLY = 8
 """So many calls for each step without one, and a step without one stands out."""
 _LONGEST_TEXT = 3_000
+_LONGEST_ANSWER = 600
+_FEW_WORDS = 120
+"""Characters of a message that can hardly be more than an answer."""
+_LONGEST_RESULT = 300
 
 
 class VerificationSkip:
@@ -36,20 +47,48 @@ class VerificationSkip:
 
 
 class _State:
-    __slots__ = ("_calls", "_change", "_fading", "_failure", "_looked", "_owned", "_reports", "_spoken", "_worked")
+    __slots__ = (
+        "_called",
+        "_calls",
+        "_change",
+        "_empty",
+        "_fading",
+        "_failure",
+        "_informed",
+        "_known",
+        "_looked",
+        "_looked_bad",
+        "_owned",
+        "_reports",
+        "_spoken",
+        "_symptom",
+        "_unseen",
+    )
 
     def __init__(self) -> None:
+        self._called = False
+        """Whether the last step was a call."""
         self._calls = 0
         self._spoken = 0
         self._change: tuple[int, str] | None = None
         """The newest change that nothing was run after."""
         self._looked = False
-        self._worked = False
-        """Whether there is anything that could be verified."""
         self._failure: tuple[int, str] | None = None
         """The newest trial, if it failed and nothing was run with success after it."""
+        self._looked_bad = False
+        """Whether that trial was only a look: after the next change it says nothing any more."""
         self._owned = False
         """Whether that failure was spoken of since."""
+        self._empty: tuple[int, str] | None = None
+        """The newest call that should have brought something, and brought nothing."""
+        self._informed = False
+        """Whether any call brought something, or did something: then there is more to speak of than an answer."""
+        self._known: WordSet = 0
+        """The numbers and ids of all results."""
+        self._symptom = False
+        """Whether a check has shown that something does not work."""
+        self._unseen: tuple[int, str] | None = None
+        """The newest change of any kind that nothing was run or looked up after."""
         self._reports = Reports()
         self._fading = Fading()
 
@@ -61,25 +100,51 @@ class _State:
     def _found(self, step: StepFeatures) -> Reading | None:
         if self._failure is not None:
             self._owned = self._owned or owns_failure(step.thought)
-        if self._change is None and self._failure is None:
+        if self._change is None and self._failure is None and not self._knows_nothing and not self._unrelieved:
             return None
         said = self._conclusion(step)
         if said is None:
             return None
         text = _text_of(step)
-        if self._failure is not None and self._worked and not self._owned and not owns_failure(text):
+        if self._failure is not None and not self._owned and not owns_failure(text):
             reason = "The work is called done, but the last thing that was run had failed."
             if self._change is not None:
                 reason = (
                     "The work is called done, but the last trial failed, and nothing was run after the change since."
                 )
             return _reading(_AFTER_FAILURE, reason, self._failure, step, said)
-        if self._change is None or admits_no_trial(text):
-            return None  # an answer was looked for, and none of the work is open
+        if admits_no_trial(text):
+            return None
+        if self._change is None:
+            return self._without_proof(step, text, said)
         reason = "The work is called done, but nothing was run after the last change."
         if self._looked:
             reason = "The work is called done, but after the last change it was only looked at."
         return _reading(_ONLY_LOOKED_AT if self._looked else _NEVER_TRIED, reason, self._change, step, said)
+
+    @property
+    def _knows_nothing(self) -> bool:
+        """Whether something was called, and nothing came of any call."""
+        return self._empty is not None and not self._informed
+
+    @property
+    def _unrelieved(self) -> bool:
+        """Whether something did not work, and nobody looked whether it does since the last change."""
+        return self._symptom and self._unseen is not None and not self._reports.answered
+
+    def _without_proof(self, step: StepFeatures, text: str, said: str) -> Reading | None:
+        """What is wrong with a conclusion where no file was changed."""
+        if owns_failure(text):
+            return None
+        if self._unseen is not None and self._unrelieved:
+            reason = "The work is called done, but what did not work before was not looked at again after the change."
+            return _reading(_NOT_SEEN, reason, self._unseen, step, said)
+        if self._empty is None or not self._knows_nothing:
+            return None
+        if step.speaks_only and not self._states_answer(step):
+            return None  # it may be a plan that speaks of the end
+        reason = "An answer is given, but nothing that was called has brought anything it could be known from."
+        return _reading(_NOTHING_KNOWN, reason, self._empty, step, said)
 
     def _conclusion(self, step: StepFeatures) -> str | None:
         """The words, or the call, with which a step ends the work."""
@@ -88,11 +153,21 @@ class _State:
         if not step.speaks_only or not step.thought.strip() or goes_on(step.thought):
             return None
         said = called_done(step.thought)
+        if said is None and self._states_answer(step):
+            said = step.thought_quote()
         if said is None and self._calls >= _FEWEST_CALLS and self._calls >= _MOSTLY * self._spoken:
             said = step.thought_quote()
         return said
 
+    def _states_answer(self, step: StepFeatures) -> bool:
+        """Whether a message is an answer: it says so, or it is a few words right after a call, and nobody is there."""
+        size = len(step.thought)
+        if size > _LONGEST_ANSWER:
+            return False
+        return gives_answer(step.thought) or (size <= _FEW_WORDS and self._called and not self._reports.answered)
+
     def _remember(self, step: StepFeatures) -> None:
+        self._called = not step.speaks_only
         if step.speaks_only:
             self._spoken += 1
             return
@@ -100,19 +175,55 @@ class _State:
         role = step.role
         if role.notes or role.ends:
             return
-        if role.writes and not step.failed:
-            self._worked = True
+        self._known |= step.result_numbers
+        if not self._informed:
+            self._informed = role.changes or not brought_nothing(step)
+            if role.looks or role.runs or role.searches or hands_over(step.action):
+                self._empty = (step.index, step.call_quote())
+        self._follow(step, role)
         if role.runs:
-            self._failure = (step.index, step.result_quote()) if step.failed else None
-            self._owned = False
+            self._failure = (step.index, step.result_quote()) if speaks_against(step) else None
+            self._owned = self._looked_bad = False
             self._change = None
         elif role.writes:
-            if not step.failed:
+            if not step.failed and not self._was_found(step):
                 # An editor shows what it wrote by itself; in a shell it was asked for.
-                self._looked = step.result_size >= _SHOWN and runs_commands(step.action)
+                self._looked = runs_commands(step.action) and (
+                    step.result_size >= _SHOWN or (step.result_size > 0 and looks_as_well(step.arguments))
+                )
                 self._change = (step.index, step.call_quote())
-        elif not step.failed and (role.looks or step.result_size >= _SHOWN):
+        elif not step.failed and (role.looks or (step.result_size >= _SHOWN and _may_show(step))):
             self._looked = True
+
+    def _was_found(self, step: StepFeatures) -> bool:
+        """Whether all that is written down as a result has been in some other result before."""
+        if len(step.arguments) > _LONGEST_RESULT or not holds_results(step.arguments):
+            return False
+        written = number_set(split(step.arguments))
+        return written != 0 and not written & ~self._known
+
+    def _follow(self, step: StepFeatures, role: Role) -> None:
+        """Whether what does not work was changed, and looked at since; of files and commands others take care."""
+        if role.looks or role.runs or role.waits:
+            if runs_commands(step.action) and step.arguments:
+                return
+            against = (self._unseen is not None or not self._symptom) and shows_fault(step)
+            if self._unseen is not None:
+                self._failure = (step.index, step.result_quote()) if against else None
+                self._looked_bad, self._owned = True, False
+            self._symptom = self._symptom or against
+            self._unseen = None
+            return
+        handed_over = hands_over(step.action)
+        if handed_over or self._looked_bad:
+            self._failure, self._looked_bad = None, False
+        if not (step.failed or role.writes or runs_commands(step.action)):
+            self._unseen = None if handed_over else (step.index, step.call_quote())
+
+
+def _may_show(step: StepFeatures) -> bool:
+    """Whether a long result may be a look at the work; what an installation prints is none."""
+    return not step.role.changes or looks_as_well(step.arguments)
 
 
 def _text_of(step: StepFeatures) -> str:

@@ -7,7 +7,7 @@ comes from somewhere, while a programmer's thoughts bring new names with every f
 
 from math import log
 
-from .topics import BITS, StepTopic, TopicSet, topic_of_task
+from .topics import BITS, TopicSet, topic_of_task
 
 _LEAST_USUAL, _MOST_USUAL = 0.05, 0.96
 _KEPT = 0.4
@@ -22,35 +22,31 @@ _NAMED = 2
 class Habit:
     """The share of known words that a run usually has in one kind of text."""
 
-    __slots__ = ("_foreign", "_most_words", "_steps", "_sum")
+    __slots__ = ("_foreign", "_log_foreign", "_most_words", "_steps", "_sum")
 
     def __init__(self, expected: float, foreign: float, most_words: int) -> None:
         self._sum = expected * _PRIOR
         self._steps = float(_PRIOR)
         self._foreign = foreign
         """The part of the usual share that is left in a step about something else."""
+        self._log_foreign = log(foreign)
         self._most_words = most_words
         """Further words of the same text add nothing: they go together."""
 
-    @property
-    def usual(self) -> float:
-        """The share a step of this run has on average."""
-        return min(_MOST_USUAL, max(_LEAST_USUAL, self._sum / self._steps))
-
     def learn(self, words: int, known: float) -> None:
         """A step that kept to the topic had so many words, and so many of them were known."""
-        weight = min(1.0, words / _ENOUGH_TO_LEARN)
+        weight = words / _ENOUGH_TO_LEARN if words < _ENOUGH_TO_LEARN else 1.0
         self._sum += weight * known / words
         self._steps += weight
 
     def weigh(self, words: int, known: float) -> float:
         """How much such a step speaks for another topic: the logarithm of how many times likelier it is there."""
-        usual = self.usual
+        usual = min(_MOST_USUAL, max(_LEAST_USUAL, self._sum / self._steps))
         if usual < _KEPT and known < usual * words:
             return 0.0  # where every step brings new words there is no vocabulary to leave
         foreign = self._foreign * usual
-        weight = known * log(self._foreign) + (words - known) * log((1.0 - foreign) / (1.0 - usual))
-        return weight * min(1.0, self._most_words / words)
+        weight = known * self._log_foreign + (words - known) * log((1.0 - foreign) / (1.0 - usual))
+        return weight * (self._most_words / words) if words > self._most_words else weight
 
 
 _PRIOR = 2
@@ -60,50 +56,61 @@ _PRIOR = 2
 class Vocabulary:
     """What a run has been about so far."""
 
-    __slots__ = ("_filled", "_known", "_named", "_spoken", "_spoken_filled", "task")
+    __slots__ = ("_named", "_task_share", "known", "spoken", "task", "task_size")
 
     def __init__(self, task: str) -> None:
-        topic = topic_of_task(task)
-        self.task = topic.said
-        self._known: TopicSet = 0
-        self._spoken: TopicSet = 0
-        """Those words that were not only in results."""
-        self._named = topic.named
-        self.speak(topic.said, topic.named)
-
-    def known(self, words: TopicSet) -> float:
-        """How many of these words are known; what falls on the same bit by chance is taken off."""
-        return _held(words, self._known, self._filled)
-
-    def spoken(self, words: TopicSet) -> float:
-        """How many of these words were in the task, a thought, a call or the words of a person."""
-        return _held(words, self._spoken, self._spoken_filled)
+        self.task, self._named = topic_of_task(task)
+        self.task_size = self.task.bit_count()
+        self._task_share = _NAMED + self.task_size // _TASK_WORDS_PER_NAMED
+        self.known = Words(self.task)
+        self.spoken = Words(self.task)
+        """Those words that were not only in results: in the task, a thought, a call or the words of a person."""
 
     def unknown(self, words: TopicSet) -> TopicSet:
         """Those of these words that are not known."""
-        return words & ~self._known
+        return words ^ (words & self.known.words)
 
     def speaks_of_task(self, words: TopicSet) -> bool:
         """Whether so many of these words are the task's that they are about it."""
-        return (words & self.task).bit_count() > _NAMED + self.task.bit_count() // _TASK_WORDS_PER_NAMED
+        return (words & self.task).bit_count() > self._task_share
 
-    def names_known(self, topic: StepTopic) -> bool:
-        """Whether a step names a file, a symbol or an id as it was named before."""
-        return topic.named & self._named != 0
+    def names_known(self, named: TopicSet) -> bool:
+        """Whether a file, a symbol or an id is named as it was named before."""
+        return named & self._named != 0
 
     def speak(self, words: TopicSet, named: TopicSet = 0) -> None:
         """The run has spoken of these words and named these things."""
-        self._spoken |= words
-        self._spoken_filled = self._spoken.bit_count() / BITS
-        self._named |= named
-        self.bring(words)
+        self.spoken.add(words)
+        self.known.add(words)
+        if named:
+            self._named |= named
 
     def bring(self, words: TopicSet) -> None:
         """A result has brought these words up."""
-        self._known |= words
-        self._filled = self._known.bit_count() / BITS
+        self.known.add(words)
 
 
-def _held(words: TopicSet, by: TopicSet, filled: float) -> float:
-    held = (words & by).bit_count()
-    return max(0.0, (held - words.bit_count() * filled) / (1.0 - filled)) if filled < 1.0 else float(held)
+class Words:
+    """Words that add up, and how full the set is: counted when that is asked for, for it takes longer than to add."""
+
+    __slots__ = ("_filled", "words")
+
+    def __init__(self, words: TopicSet) -> None:
+        self.words = words
+        self._filled: float | None = None
+
+    def add(self, words: TopicSet) -> None:
+        """Take in more words."""
+        if words:
+            self.words |= words
+            self._filled = None
+
+    def held(self, words: TopicSet, size: int) -> float:
+        """How many of `size` words are among these; what falls on the same bit by chance is taken off."""
+        if not words:
+            return 0.0
+        held = (words & self.words).bit_count()
+        if self._filled is None:
+            self._filled = self.words.bit_count() / BITS
+        filled = self._filled
+        return max(0.0, (held - size * filled) / (1.0 - filled)) if filled < 1.0 else float(held)

@@ -7,24 +7,78 @@ from .words import split
 
 _STATE = re.compile(r"\b(?:phase|stage|state|status)\W{1,6}([\w -]{1,30})", re.IGNORECASE)
 """A field of a record that says how far something is."""
+_ON_ITS_WAY = UNFINISHED | frozenset(
+    "accepted active await awaiting backlog begun delayed eta init initiated launched left line percent position "
+    "queue received remaining requested resuming shortly soon started transit underway unconfirmed warming "
+    "working".split()
+)
+"""What is said of something that has begun and not come to its end."""
+_ENDED = frozenset(
+    "aborted cancelled canceled closed complete completed deleted delivered disconnected done ended error exited "
+    "failed failure finished killed ok passed processed ready refunded rejected resolved stopped succeeded success "
+    "successful terminated unknown".split()
+)
 _WAITS_FOR = UNFINISHED | frozenset(
     "arrive arrived complete completed done finish finished poll polling ready through until".split()
 )
+_SPEAKS_OF_WAITING = re.compile(
+    r"\b(?:wait\w*|poll\w*|patien\w+|progress\w*|(?:more|some|its|enough|another) (?:time|moment|minutes?|seconds?)"
+    r"|an? (?:while|moment|bit|minute|second)|how far|far along|so far|not yet|yet|under ?way"
+    r"|still (?:not|no|going|busy|at it|there)|(?:is|has|be|been|it|are) (?:\w+ )?(?:done|finished|complete|ready"
+    r"|through|over|come|arrived|landed))\b",
+    re.IGNORECASE,
+)
+_BEING_DONE = re.compile(
+    r"\b(?:is|are|still|currently|now) (?:being )?(?!missing|existing|nothing)\w+ing\b|\bbeing \w+(?:ed|en|t)\b"
+    r"|\b(?:hold on|not (?:yet|finished|done|complete|through)|no change)\b",
+    re.IGNORECASE,
+)
+_SHARE = re.compile(r"\d\s?%|\b\d+ ?(?:/|of|out of) ?\d+\b")
+"""How much of something is done."""
 _FEW_WORDS = 3
+_LONGEST_REMARK = 16
+"""Words of a thought that only says what it waits for."""
+_SHORT_STATUS = 90
+_STATUS = 200
+"""Characters of a result that says no more than how far something is."""
 
 
-def waits(step: StepFeatures) -> bool:
-    """Whether it waits, or looks at something that is still under way."""
-    if step.role.changes or (step.role.notes and not step.speaks_only):
+def waits(step: StepFeatures, moves: bool = False) -> bool:
+    """Whether it waits, or looks at something that is under way; `moves` if the same look had shown something else."""
+    role = step.role
+    if role.changes or (role.notes and not step.speaks_only):
         return False
-    return step.role.waits or step.unfinished or (_is_under_way(step.result_excerpt) and _may_wait(step.thought))
+    if role.waits:
+        return True
+    if step.speaks_only:
+        return step.unfinished
+    return _looks_at_progress(step, moves)
 
 
-def _is_under_way(record: str) -> bool:
-    return any(not UNFINISHED.isdisjoint(split(state)) for state in _STATE.findall(record))
+def _looks_at_progress(step: StepFeatures, moves: bool) -> bool:
+    words = step.said
+    if len(words) <= _LONGEST_REMARK and _SPEAKS_OF_WAITING.search(step.thought):
+        return True
+    record = step.result_excerpt
+    if step.result_size <= _STATUS and (step.unfinished or (not step.failed and _is_status(record))):
+        return True
+    return _is_under_way(record, moves) and (len(words) <= _FEW_WORDS or not _WAITS_FOR.isdisjoint(words))
 
 
-def _may_wait(thought: str) -> bool:
-    """Whether it says that it waits, or says nothing: whoever wants to read a record again gives another reason."""
-    words = split(thought)
-    return len(words) <= _FEW_WORDS or not _WAITS_FOR.isdisjoint(words)
+def _is_status(record: str) -> bool:
+    """Whether a short result says no more than that something has begun."""
+    if len(record) > _SHORT_STATUS:
+        return False
+    words = split(record)
+    if not _ENDED.isdisjoint(words):
+        return False
+    if not _ON_ITS_WAY.isdisjoint(words):
+        return True
+    return _SHARE.search(record) is not None or _BEING_DONE.search(record) is not None
+
+
+def _is_under_way(record: str, moves: bool) -> bool:
+    states = [set(split(state)) for state in _STATE.findall(record)]
+    if any(not UNFINISHED.isdisjoint(state) for state in states):
+        return True
+    return moves and any(not _ON_ITS_WAY.isdisjoint(state) for state in states)

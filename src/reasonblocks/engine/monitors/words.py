@@ -5,8 +5,9 @@ ever makes two texts look a little more alike.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import reduce
+from itertools import filterfalse
 from operator import or_
 from zlib import crc32
 
@@ -14,16 +15,21 @@ WordSet = int
 """Stems, one bit each; 0 is the empty set."""
 
 BITS = 2_048
-_LONGEST_WORD = 64
+LONGEST_WORD = 64
 """Longer ones are blobs, not words."""
 _MOST_WORDS = 20_000
 """Words whose bit is remembered; hostile text must not fill the memory."""
 _BIT = tuple(1 << place for place in range(BITS))
 _WORD = re.compile(r"\w+")
+_FOREIGN = re.compile(r"[^\W\x00-\x7f]")
+_NUMBER = re.compile(r"\d[\d.,:]*")
 _PARTS_NO_WORDS = re.compile(r"[^\W_]|\n")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 _ASCII_BLANKS = bytes(code if _PARTS_NO_WORDS.match(chr(code)) else 32 for code in range(256))
 """Whatever parts words but the line break, as a table over bytes: many times as fast as matching."""
+_ASCII_NUMBERS = bytes(48 if 48 <= code <= 57 else 46 if chr(code) in ".,:" else 32 for code in range(256))
+"""The same for numbers: all digits are 0, and what may stand between them is a point."""
+_ASCII_NUMBER = re.compile(rb"0[0.]*")
 
 _SAYS_NOTHING = frozenset(
     "about above after again all also although always and any are because been before being below between both but "
@@ -41,39 +47,32 @@ _SUFFIXES = (
 _SHORTEST_STEM = 3
 
 
-class _Bits(dict[str, WordSet]):
-    """The bit of each word, 0 for words that say nothing; filled as words turn up."""
+class Bits(dict[str, int]):
+    """The bit of each word, 0 for those that do not count; filled as words turn up."""
 
-    def __missing__(self, word: str) -> WordSet:
-        if len(word) > _LONGEST_WORD:
-            return 0
-        bit = _bit(word)
+    __slots__ = ("_bit_of",)
+
+    def __init__(self, bit_of: Callable[[str], int]) -> None:
+        super().__init__()
+        self._bit_of = bit_of
+
+    def __missing__(self, word: str) -> int:
+        bit = self._bit_of(word)
         if len(self) >= _MOST_WORDS:
             self.clear()
-        self[word] = bit
-        return bit
-
-
-class _TokenBits(dict[str, WordSet]):
-    """The bit of each word as it is written; filled as words turn up."""
-
-    def __missing__(self, word: str) -> WordSet:
-        bit = _BIT[crc32(word.encode("utf-8", "surrogatepass")) % BITS]
-        if len(self) >= _MOST_WORDS:
-            self.clear()
-        if len(word) <= _LONGEST_WORD:
+        if len(word) <= LONGEST_WORD:
             self[word] = bit
         return bit
 
-
-_bits = _Bits()
-_token_bits = _TokenBits()
+    def united(self, words: Iterable[str]) -> int:
+        """The bits of all these words; quickest where each word is given once."""
+        return reduce(or_, filter(None, map(self.__getitem__, words)), 0)
 
 
 def split(text: str) -> list[str]:
     """The words of a text in lower case, without punctuation."""
     lowered = text.lower()
-    if lowered.isascii():
+    if _is_plain(lowered):
         return _blanked(lowered).split()
     words: list[str] = _WORD.findall(lowered.replace("_", " "))
     return words
@@ -84,29 +83,41 @@ def split_sentences(text: str) -> list[tuple[str, list[str]]]:
     lines = text.replace(". ", ".\n").replace("? ", "?\n").replace("! ", "!\n")
     lowered = lines.lower()
     sentences = lines.split("\n")
-    if lowered.isascii():
+    if _is_plain(lowered):
         return list(zip(sentences, map(str.split, _blanked(lowered).split("\n")), strict=True))
     return [(sentence, split(sentence)) for sentence in sentences]
 
 
+def count_numbers(text: str) -> int:
+    """How many numbers a text has; one may have points, commas and colons within."""
+    if text.isascii():
+        return len(_ASCII_NUMBER.findall(text.encode().translate(_ASCII_NUMBERS)))
+    return len(_NUMBER.findall(text))
+
+
+def _is_plain(text: str) -> bool:
+    """Whether all its letters and digits are ASCII; signs of other kinds only ever part words."""
+    return text.isascii() or _FOREIGN.search(text) is None
+
+
 def _blanked(text: str) -> str:
-    """ASCII text with a blank for whatever parts words, but for line breaks."""
-    return text.encode().translate(_ASCII_BLANKS).decode()
+    """Plain text with a blank for whatever parts words, but for line breaks."""
+    return text.encode("ascii", "replace").translate(_ASCII_BLANKS).decode()
 
 
 def word_set(words: Iterable[str]) -> WordSet:
     """The stems of those words that say something."""
-    return reduce(or_, filter(None, map(_bits.__getitem__, set(words))), 0)
+    return _bits.united(words)
 
 
 def number_set(words: Iterable[str]) -> WordSet:
     """Those of these words that name a certain thing: numbers and ids, but for the digits of a list."""
-    return token_set([word for word in words if not word.isalpha() and len(word) > 1])
+    return token_set([word for word in filterfalse(str.isalpha, words) if len(word) > 1])
 
 
 def token_set(words: Iterable[str]) -> WordSet:
     """All of these words as they are written, the short and the common ones too."""
-    return reduce(or_, map(_token_bits.__getitem__, words), 0)
+    return _token_bits.united(words)
 
 
 def pieces(text: str) -> WordSet:
@@ -129,6 +140,27 @@ def phrases(*lists: str) -> re.Pattern[str]:
     """A pattern for any of the phrases in these lists, which commas part; `*` stands for the rest of a word."""
     escaped = [re.escape(phrase.strip()).replace(r"\*", r"\w*") for line in lists for phrase in line.split(",")]
     return re.compile(rf"\b(?:{'|'.join(escaped)})\b", re.IGNORECASE)
+
+
+class Phrases:
+    """Phrases that are looked for in most texts and found in few."""
+
+    __slots__ = ("_beginnings", "_pattern", "_words")
+
+    def __init__(self, *lists: str) -> None:
+        self._pattern = phrases(*lists)
+        telling = [max(split(phrase), key=len) + "*" * ("*" in phrase) for line in lists for phrase in line.split(",")]
+        self._words = frozenset(word for word in telling if not word.endswith("*"))
+        self._beginnings = tuple(word.rstrip("*") for word in telling if word.endswith("*"))
+        """Without one of these words, or a word that begins so, there is none of the phrases."""
+
+    def are_in(self, text: str, words: Iterable[str]) -> bool:
+        """Whether one of them is in a text, given its words."""
+        if not text.isascii() or not self._words.isdisjoint(words):
+            return self._pattern.search(text) is not None
+        # Without any of the words it can only be one of the few that end in any way.
+        begun = any(map(text.lower().__contains__, self._beginnings))
+        return begun and self._pattern.search(text) is not None
 
 
 def size(words: WordSet) -> int:
@@ -158,5 +190,18 @@ def says_something(word: str) -> bool:
     return len(word) >= 3 and word not in _SAYS_NOTHING and not word.isdigit()
 
 
+def place(word: str, places: int) -> int:
+    """One of so many places, always the same for the same word."""
+    return crc32(word.encode("utf-8", "surrogatepass")) % places
+
+
 def _bit(word: str) -> WordSet:
-    return _BIT[crc32(stem(word).encode("utf-8", "surrogatepass")) % BITS] if says_something(word) else 0
+    return _BIT[place(stem(word), BITS)] if len(word) <= LONGEST_WORD and says_something(word) else 0
+
+
+def _token_bit(word: str) -> WordSet:
+    return _BIT[place(word, BITS)]
+
+
+_bits = Bits(_bit)
+_token_bits = Bits(_token_bit)

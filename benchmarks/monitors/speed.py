@@ -1,0 +1,95 @@
+"""How fast the monitors are: whole replays of recorded runs, and whether a step of a long run costs more.
+
+    python benchmarks/monitors/speed.py DATA_DIR [--runs N]
+
+DATA_DIR has recorded runs, one set per file (*.jsonl or *.jsonl.gz). All times are processor time of one process. For
+each set: the steps that `reasonblocks.replay` gets through in a second. Then how many times as much one more step
+costs at the end of a run of 300 steps as at the end of one of 30. Both ends have the same texts and take turns.
+"""
+
+import argparse
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from time import process_time
+
+from reasonblocks.engine.monitors.features import ObservedStep
+from reasonblocks.engine.monitors.registry import BUILT_IN
+from reasonblocks.engine.monitors.suite import MonitorSuite
+from reasonblocks.recordings import RecordedRun, read_runs
+from reasonblocks.replay.player import Player
+
+ROUNDS = 5
+SHORT, LONG = 30, 300
+MEASURED = 20
+"""The newest steps of a run, whose cost is compared."""
+PAIRS = 41
+"""How often the ends of a short and of a long run are compared."""
+
+
+def main() -> None:
+    """Print all figures."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--runs", type=int, default=20, help="of each set; the default is %(default)s")
+    options = parser.parse_args()
+    print(f"{'set':24}{'runs':>6}{'steps':>8}{'steps per second and core':>28}")
+    texts: list[ObservedStep] = []
+    for path in sorted(options.data.glob("*.jsonl*")):
+        runs = list(islice(read_runs(path), options.runs))
+        steps = sum(len(run.steps) for run in runs)
+        print(f"{path.name.partition('.')[0]:24}{len(runs):6}{steps:8}{steps / fastest(runs):28,.0f}")
+        texts += observed(runs)
+    short, long = ends(texts)
+    print(f"\nOne more step costs {short * 1e6:.0f} us after {SHORT} steps and {long * 1e6:.0f} us after {LONG}.")
+    print(f"Ratio: {long / short:.2f}")
+
+
+def fastest(runs: list[RecordedRun]) -> float:
+    """The seconds that the fastest of several replays takes; the first one only fills what is kept of words."""
+    player = Player()
+
+    def replay_all() -> None:
+        for run in runs:
+            player.replay(run)
+
+    replay_all()
+    return min(seconds(replay_all) for _ in range(ROUNDS))
+
+
+def ends(texts: list[ObservedStep]) -> tuple[float, float]:
+    """What a step costs at the end of a short run and of a long one, in seconds."""
+    suite = MonitorSuite(BUILT_IN)
+    costs: dict[int, list[float]] = {SHORT: [], LONG: []}
+    for pair in range(PAIRS):
+        # The last steps of both runs are the same; each time they are others.
+        at = LONG + pair * max(1, (len(texts) - LONG) // PAIRS)
+        for length in (SHORT, LONG) if pair % 2 else (LONG, SHORT):
+            run = [texts[place % len(texts)] for place in range(at - length, at)]
+            trajectory = suite.start()
+            for step in run[:-MEASURED]:
+                trajectory.observe(step)
+            newest = run[-MEASURED:]
+            costs[length].append(seconds(lambda: [trajectory.observe(step) for step in newest]) / MEASURED)  # noqa: B023
+    return median(costs[SHORT]), median(costs[LONG])
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """The processor time that some work takes."""
+    begin = process_time()
+    work()
+    return process_time() - begin
+
+
+def observed(runs: list[RecordedRun]) -> list[ObservedStep]:
+    """All steps of these runs, one after the other."""
+    return [
+        ObservedStep.of(step.thought, step.action, step.action_input, step.observation, step.observation_is_error)
+        for run in runs
+        for step in run.steps
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,149 @@
+"""Which of the latest steps begin something that has to do with nothing before it.
+
+A step goes on with what was there if it has words, names or numbers from shortly before, if it does to the next item
+what was done to the last one, or if most of what it speaks of is known. Otherwise it begins something. A stretch about
+one other thing begins once and goes on; one thing after another begins with every step.
+"""
+
+import re
+from collections import deque
+from functools import lru_cache
+
+from .departure import refers
+from .features import StepFeatures
+from .provenance import Origin, Provenance
+from .topics import TopicSet, topic_of_task, topic_set
+from .waiting import waits
+from .words import Phrases, WordSet, alike
+
+WINDOW = 6
+"""Steps that are looked at together."""
+_CLOSE, _APART = 4, 0.5
+"""Beginnings within so few steps count in full; from those within the window this is taken off."""
+_SHORTLY, _NAMES_SHORTLY = 3, 4
+"""Steps back from which a word, or a name, is gone on with."""
+_NEXT_ITEM = 0.4
+"""Calls that have this share of their parts in common do the same to another item."""
+_MOSTLY_NEW, _PARTLY_NEW = 0.5, 0.3
+_NEW_AT_LENGTH = 0.6
+"""Whoever speaks at length always has new words; this share of them is needed."""
+_AT_LENGTH, _MANY_WORDS = 40, 14
+_LITTLE_SAID = 0.75
+"""What a step counts with a single telling word."""
+_PARTLY = 0.4
+_WORDLESS = 0.5
+"""What it counts that a tool is called for the first time, with nothing to say what for."""
+_LONG_ANSWER = 8
+"""A person who answers with so many words takes part; such a step counts half."""
+_MOST_TOOLS = 1_000
+_LONGEST_NAME = 120
+_FURTHER = Phrases(
+    "additionally, also, another, as well, at it, besides, bonus, by the way, could be fun, could be interesting",
+    "could extend, could improve, curiosity, curious, extra, furthermore, in addition, i wonder, might as well",
+    "might be fun, might be interesting, moreover, nice to have, on a different note, on a side note, on top of",
+    "optional*, out of interest, separate*, side note, side question, side task, unrelated, while i have you",
+    "while i'm, while we're, worth a look, worth adding, worth exploring, worth trying",
+)
+_NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+class Beginnings:
+    """What the latest steps have begun."""
+
+    __slots__ = ("_calls", "_fresh", "_known", "_named", "_numbers", "_provenance", "_tools", "latest")
+
+    def __init__(self, task: str) -> None:
+        self._known: TopicSet = topic_of_task(task)[0]
+        self._provenance = Provenance(task)
+        self._tools: set[bytes] = set()
+        self._fresh: deque[TopicSet] = deque(maxlen=_SHORTLY)
+        self._named: deque[TopicSet] = deque(maxlen=_NAMES_SHORTLY)
+        self._calls: deque[tuple[bytes, WordSet]] = deque(maxlen=WINDOW)
+        self._numbers: WordSet = 0
+        self.latest: deque[tuple[int, float]] = deque(maxlen=WINDOW)
+        """The latest steps that say anything, and how much of a beginning each is."""
+
+    @property
+    def total(self) -> float:
+        """How many beginnings there are among the latest steps; those that lie apart count less."""
+        values = [value for _, value in self.latest]
+        return max(sum(values[-_CLOSE:]), sum(values) - _APART)
+
+    def observe(self, step: StepFeatures) -> float:
+        """Take the next step in; how much of a beginning it is, from 0 to 1."""
+        first_call = not step.speaks_only and step.tool not in self._tools
+        own = step.topic.spoken
+        if first_call:
+            own |= _name_words(step.action[:_LONGEST_NAME])
+        value = self._weigh(step, own, first_call)
+        if value is not None:
+            self.latest.append((step.index, value))
+        self._take_in(step, own)
+        return value or 0.0
+
+    def _weigh(self, step: StepFeatures, own: TopicSet, first_call: bool) -> float | None:
+        """How much of a beginning a step is; `None` for one that says nothing either way."""
+        origin = self._provenance.observe(step)
+        if origin.fresh and origin.record:
+            return 0.0 if origin.tied else 1.0
+        value = self._newness(step, own, first_call, origin)
+        if not value:
+            return value
+        if not first_call and not step.speaks_only and waits(step):
+            return None
+        return 0.0 if self._goes_on(step, own) else value
+
+    def _newness(self, step: StepFeatures, own: TopicSet, first_call: bool, origin: Origin) -> float | None:
+        if not step.topic.spoken:
+            return _WORDLESS if first_call and not self._is_known(step.topic.brought) else None
+        if origin.given and origin.fresh == origin.given:
+            return 1.0
+        new = own ^ (own & self._known)
+        if not new:
+            return 0.0
+        words, share = own.bit_count(), new.bit_count() / own.bit_count()
+        if words > _MANY_WORDS or len(step.said) > _AT_LENGTH:
+            value = 1.0 if share >= _NEW_AT_LENGTH else 0.0
+        elif share >= _MOSTLY_NEW:
+            value = 1.0
+        elif share >= _PARTLY_NEW:
+            value = 1.0 if _FURTHER.are_in(step.thought, step.said) else _PARTLY
+        else:
+            return 0.0
+        if step.speaks_only and step.observation.count(" ") >= _LONG_ANSWER:
+            value /= 2
+        return value * _LITTLE_SAID if words == 1 else value
+
+    def _goes_on(self, step: StepFeatures, own: TopicSet) -> bool:
+        if any(own & words for words in self._fresh) or any(step.topic.named & names for names in self._named):
+            return True
+        if step.thought_numbers & self._numbers or refers(step) or self._is_next_item(step):
+            return True
+        return any(tool == step.tool and alike(step.call_parts, parts) >= _NEXT_ITEM for tool, parts in self._calls)
+
+    def _is_next_item(self, step: StepFeatures) -> bool:
+        """Whether it does to another thing what was done to others: an entry of a list, or a name without a word."""
+        listed = step.role.changes and not step.role.writes
+        named = not step.topic.said and " " not in step.arguments and "://" not in step.arguments
+        return (listed or named) and any(tool == step.tool for tool, _ in self._calls)
+
+    def _is_known(self, words: TopicSet) -> bool:
+        return (words & self._known).bit_count() > _PARTLY_NEW * words.bit_count()
+
+    def _take_in(self, step: StepFeatures, own: TopicSet) -> None:
+        topic = step.topic
+        # What a thought says besides its call is how somebody speaks, not what is gone on with.
+        taken_up = topic.brought | (topic.said if step.speaks_only else topic.called | topic.coded)
+        self._fresh.append(taken_up ^ (taken_up & self._known))
+        self._known |= own | topic.brought
+        self._named.append(topic.named)
+        self._numbers = step.result_numbers
+        if not step.speaks_only:
+            self._calls.append((step.tool, step.call_parts))
+            if len(self._tools) < _MOST_TOOLS:
+                self._tools.add(step.tool)
+
+
+@lru_cache(maxsize=1_024)
+def _name_words(action: str) -> TopicSet:
+    return topic_set({part.lower() for part in _NAME_PART.findall(action)})

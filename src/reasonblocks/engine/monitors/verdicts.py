@@ -1,0 +1,137 @@
+"""What came back of a call, beyond a plain failure: a verdict against it, a mere receipt, or nothing new.
+
+Only short results are read for a verdict: in a long one, words of failure may be about anything.
+"""
+
+import re
+
+from .features import StepFeatures
+from .words import covered, pieces, split, token_set, word_set
+
+_LONGEST_VERDICT = 400
+_LONGEST_RECEIPT = 400
+_LONGEST_CALL = 2_000
+_LITTLE = 200
+"""Characters of a result that hold hardly more than a value."""
+_ECHO = 0.8
+"""So much of a result was in the call, and it only says it again."""
+
+_AGAINST = re.compile(
+    r"\b(?:aborted|conflict\w*|contradict\w*|declined|denied|differs?|disagree\w*|discrepanc\w*|errors?|fail|failed"
+    r"|failing|fails|failures?|inconsistent|incorrect|mismatch\w*|refused|rejected|rolled back|timed out|timeout|unable"
+    r"|unequal|unexpected|unsuccessful\w*|violat\w+|wrong)\b"
+    r"|\bexpected\b[^\n]{0,60}\b(?:actual|but|found|got|received|was)\b"
+    r"|(?:\b(?:not|cannot|never)|n['\u2019]t)\b[^.\n]{0,20}\b(?:agree|allowed|applied|as expected|available|cancell?ed"
+    r"|changed|confirmed|connect\w*|correct|correspond|equal|exist|found|match\w*|ok|pass\w*|permitted|possible"
+    r"|processed|reach\w*|respond\w*|saved|send|succeed\w*|the same|updated|valid|verified|work\w*)\b"
+    r"|\bno (?:\w+ ){0,2}(?:agreement|connection|match\w*|response|result\w*|service|signal)\b"
+    r"|\bnothing (?:has|is|was|were)\b|\b[45]\d\d [A-Z]|\b(?:ok|success|valid)[\"']?\s?[:=]\s?(?:false|0)\b"
+    r"|^\W{0,4}(?:false|no|ko)\W{0,4}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CRASH = re.compile(
+    r"\b[A-Z]\w*(?:Error|Exception)\b"
+    r"|(?i:\b(?:abort|core dumped|killed|panick?ed|segmentation fault|undefined|unresolved)\b)"
+)
+_MEANT = re.compile(r"\b(?:as expected|caught|correctly|ok|pass\w*|success\w*)\b", re.IGNORECASE)
+"""With these a failure was what was wanted."""
+_NOT_FOUND = re.compile(
+    r"\b(?:0|no|zero) (?:\w+ ){0,2}(?:answers?|documents?|entries|entry|hits?|match(?:es)?|pages?|records?|results?)\b"
+    r"|\bnothing (?:\w+ )?found\b|\bnot (?:be )?found\b|\b(?:not|n't) exist\b",
+    re.IGNORECASE,
+)
+_SUCCEEDED = re.compile(r"\W{0,3}(?:return ?code|exit ?code|exit ?status)\W{1,3}0\b", re.IGNORECASE)
+_NONE_OF_IT = re.compile(
+    r"\b(?:0|any|expected|fixed|formerly|handled|no|none|not|previously|resolved|without|zero)\W{1,3}(?:\w+\W{1,2}){0,2}$",
+    re.IGNORECASE,
+)
+_COUNTS_NONE = re.compile(r"[\"']?\s?[:=]?\s?(?:0|none|no)\b(?!\.)", re.IGNORECASE)
+_BEFORE = 40
+_OPEN = re.compile(
+    r"\b(?:await\w*|deferred|on hold|outstanding|provisional\w*|so far|tentative\w*|unchanged|unconfirmed|unknown"
+    r"|unverified|(?:not|no|n't)\b[^.\n]{0,30}\b(?:applied|clear|commit\w*|complete\w*|confirm\w*|effective|final\w*"
+    r"|finished|guarantee\w*|known|process\w*|ready|visible|yet))\b",
+    re.IGNORECASE,
+)
+_RECEIPT = re.compile(
+    r"\b(?:accepted|async\w*|delayed|later|may|might|partial\w*|received|shortly|soon|unclear|(?:to|will) be \w+ed"
+    r"|(?:in|under|for|manual) (?:progress|review|processing|approval))\b",
+    re.IGNORECASE,
+)
+_SUCCESS = re.compile(r"\b(?:complete\w*|done|now|ok|success\w*|true)\b", re.IGNORECASE)
+_ACCEPTED = "202"
+"""Of HTTP."""
+_REMARK = re.compile(r"#[^\n]*")
+_SAYS_NOTHING = frozenset(("", "null", "none", "{}", "[]", '""', "''", "n/a", "undefined"))
+
+
+def speaks_against(step: StepFeatures) -> bool:
+    """Whether the result of a call says that what was tried does not hold."""
+    if step.failed:
+        return True
+    if not step.result_size or step.result_size > _LONGEST_VERDICT:
+        return False
+    text = step.result_excerpt
+    if _SUCCEEDED.match(text):
+        return False  # whatever it goes on to speak of
+    return tells_of_failure(text) or (_CRASH.search(text) is not None and _MEANT.search(text) is None)
+
+
+def tells_of_failure(text: str) -> bool:
+    """Whether a short text says that something failed or does not hold."""
+    for match in _AGAINST.finditer(text):
+        if _NONE_OF_IT.search(text[max(0, match.start() - _BEFORE) : match.start()]):
+            continue
+        if not _COUNTS_NONE.match(text, match.end()):
+            return True
+    return False
+
+
+def shows_fault(step: StepFeatures) -> bool:
+    """Whether a look shows that something does not work; that there is none of it may be just what was wanted."""
+    return speaks_against(step) and _NOT_FOUND.search(step.result_excerpt) is None
+
+
+def only_receipt(step: StepFeatures) -> bool:
+    """Whether the result of a change leaves open whether anything was changed."""
+    if step.result_excerpt.strip().lower() in _SAYS_NOTHING:
+        return True
+    if step.result_size > _LONGEST_RECEIPT:
+        return False
+    text = step.result_excerpt
+    if _OPEN.search(text):
+        return True
+    if _names_the_deed(step, text):
+        return False
+    return step.unfinished or _RECEIPT.search(text) is not None or _shows_nothing(step)
+
+
+def _names_the_deed(step: StepFeatures, text: str) -> bool:
+    """Whether a result says in so many words that what the tool is named after was done."""
+    deed = pieces(step.action)
+    return any(word.endswith("ed") and word_set([word]) & deed for word in split(text))
+
+
+def _shows_nothing(step: StepFeatures) -> bool:
+    """Whether a result neither names what was done, nor what it was done to, nor says that it was done."""
+    if len(step.result_excerpt.split()) == 1 and step.result_excerpt.strip() != _ACCEPTED:
+        return False  # the number of what there is now
+    if step.result_words & (pieces(step.action) | step.call_words) or _SUCCESS.search(step.result_excerpt):
+        return False
+    return not token_set(split(step.result_excerpt)) & token_set(split(step.arguments[:_LONGEST_CALL]))
+
+
+def brought_nothing(step: StepFeatures) -> bool:
+    """Whether a call brought nothing that its caller had not put into it."""
+    if step.failed or step.result_excerpt.strip().lower() in _SAYS_NOTHING:
+        return True
+    if covered(step.result_words, step.call_words) >= _ECHO:
+        return True
+    return step.result_size < _LITTLE and (_NOT_FOUND.search(step.result_excerpt) is not None or _repeats_a_value(step))
+
+
+def _repeats_a_value(step: StepFeatures) -> bool:
+    """Whether a line of a short result is a value of the call as it stands there."""
+    given = _REMARK.sub("", step.arguments)
+    lines = [line.strip() for line in step.result_excerpt.split("\n")]
+    return any(f"'{line}'" in given or f'"{line}"' in given for line in lines if line)
