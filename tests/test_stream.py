@@ -183,15 +183,16 @@ async def test_c34_redact_runs_before_anything_leaves_the_process(server: Standi
     [
         ("", None, "What is the value?"),
         ("Find the value", None, "Find the value"),
-        ("", lambda event: event | {"task": event["task"].upper()} if "task" in event else event, "WHAT IS THE VALUE?"),
+        ("Find it", lambda event: event | {"task": event["task"].upper()} if "task" in event else event, "FIND IT"),
+        ("", lambda event: event, None),
         ("Find it", lambda event: None if event["type"] == "run_start" else event, None),
     ],
-    ids=["the request", "as told", "redacted", "dropped"],
+    ids=["the request", "as told", "redacted", "not redacted", "dropped"],
 )
 async def test_a_server_that_knows_tasks_is_told_it_once(
     connect: Connect, told: str, redact: Any, heard: str | None
 ) -> None:
-    """With the first steps of a run: what the middleware was told, else what the person asked, redacted either way."""
+    """With the first steps of a run: what the middleware was told, else what the person asked, never unredacted."""
     with Standin(capabilities=(*NEW, "task")) as standin:
         rb = connect(standin, redact=redact)
         middleware = rb.middleware(task=told)

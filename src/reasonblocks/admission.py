@@ -138,7 +138,10 @@ class Admission:
         run = self._run(who)
         if travelled:
             run.begin()
-        run.hear(state["messages"])
+        if travelled or self._setup.outlets.redact is None:
+            run.hear(state["messages"])
+        else:
+            run.forget_task()
         identity.restore(run, saved, state["messages"], self._setup.policy.all_injections, travelled=travelled)
         return self._open(run, invocation)
 

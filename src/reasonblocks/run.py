@@ -101,18 +101,21 @@ class Run(Course):
         metadata = dict(self.facts.get("metadata") or {})
         if self.parent_id:
             metadata["reasonblocks"] = {"parent_run_id": self.parent_id, "relation": self.relation}
-        self._post(events.run_start({**self.facts, "run_id": self.run_id, "metadata": metadata}))
+        kept = self._post(events.run_start({**self.facts, "run_id": self.run_id, "metadata": metadata}))
+        if self._outlets.redact is not None:
+            self._task = str((kept or {}).get("task") or "")
 
     def hear(self, messages: Sequence[BaseMessage]) -> None:
         """Take what the agent is asked to do from its messages, where the middleware was not told.
 
-        The monitors see it, so it is redacted like the start of a run.
+        The monitors see it, so with a `redact` there is nothing to take: what a person wrote has not been through it.
         """
-        task, redact = self._task or last_request(messages), self._outlets.redact
-        if task and redact is not None:
-            kept = events.redacted(events.run_start({**self.facts, "run_id": self.run_id, "task": task}), redact)
-            task = str((kept or {}).get("task") or "")
-        self._task = task
+        if self._outlets.redact is None:
+            self._task = self._task or last_request(messages)
+
+    def forget_task(self) -> None:
+        """The task was redacted when the run began, elsewhere; as the middleware was told it, it may not leave."""
+        self._task = ""
 
     def mark(self, reason: str) -> None:
         """Name the outcome; it stands above whatever else ends the run."""
@@ -136,13 +139,15 @@ class Run(Course):
         if self._outlets.backend is not None and self._outlets.backend.interrupts:
             self._post(events.run_interrupt(self.run_id))
 
-    def _post(self, event: Event) -> None:
+    def _post(self, event: Event) -> Event | None:
+        """Send an event as it may leave the process; `None` if nothing left."""
         post = self._outlets.post
         if post is None:
-            return
+            return None
         kept = events.redacted(event, self._outlets.redact)
         if kept is not None:
             post(kept)
+        return kept
 
     # -- before the model ------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ Agents ask the engine from their own loops and threads: evaluating and retrievin
 happens on the process runtime's loop, where it lives.
 """
 
+import asyncio
 import concurrent.futures
 import importlib
 import importlib.util
@@ -111,6 +112,9 @@ class EmbeddedBackend:
     async def evaluate(self, trajectory: Trajectory) -> MonitorEvaluation:
         """Ask the monitors about what is new in a run."""
         engine = await self._engine()
+        await asyncio.sleep(
+            0
+        )  # many agents step at once: what waits on this loop gets its turn between theirs and ours
         return await _evaluated(engine, trajectory, self._cursor(trajectory.run_id))
 
     async def retrieve(self, query: Query) -> list[ETrace]:

@@ -56,6 +56,19 @@ TURNED = {
     "a year": ("The report on Visby was published in 1987.", "The report on Visby appeared in 1991."),
     "a date": ("The trial of AB-1200 ends on 2031-04-05.", "The trial of AB-1200 ends on 2031-09-01."),
     "a time": ("Train AB-1200 leaves at 14:00.", "Train AB-1200 leaves at 16:30."),
+    "a sentence to somebody": (
+        "You can use this voucher for later trips.",
+        "You cannot use this voucher for later trips.",
+    ),
+    "a warning": ("Pulling the plug will not erase your photos.", "Pulling the plug will erase your photos."),
+    "an amount of an item": (
+        "1. Ferry KLM902\n   - Cabin price: $132",
+        "Again:\n1. Ferry KLM902\n   - Cabin price: $192",
+    ),
+    "a sum in other words": (
+        "The lamp is cheaper, so you will receive a refund of $6.74.",
+        "A refund of $10.11 has been processed to your card.",
+    ),
     "a rank": ("Your membership level is gold.", "You are a silver member."),
     "a state in passing": ("AB-1200 is a basic economy ticket.", "With AB-1200 being in business, we go on."),
     "a colour without a name": (
@@ -112,6 +125,22 @@ EXCUSED = {
         ObservedStep("Please turn it off.", "", "", "The VPN on L-2210 is not connected any more."),
         look("The VPN on L-2210 is not connected."),
     ],
+    "the number was told": [
+        look("You will receive a refund of $6.74."),
+        look("Go on.", '{"refund": 10.11}'),
+        look("A refund of $10.11 has been processed to your card."),
+    ],
+    "another thing was asked for": [
+        look("You will receive a refund of $6.74."),
+        ObservedStep(
+            "Is that all?",
+            "",
+            "",
+            "No, now take the green lamp back as well, and send me the blue one instead, please.",
+        ),
+        look("A refund of $10.11 has been processed to your card."),
+    ],
+    "no as an answer": [look("The parser inherits from the reader."), look("No, the parser inherits from the reader.")],
     "it was upgraded": [look("AB-1200 is an economy ticket."), look("AB-1200 has been upgraded to business.")],
     "other things negated": [
         look("Each record in `out.txt` is on its own line with no blanks."),
@@ -178,7 +207,7 @@ def test_the_evidence_quotes_both_sides(evidence: Why) -> None:
 def test_what_is_remembered_is_bounded(readings: Readings) -> None:
     """Of very many facts the oldest are forgotten, and the newest are not."""
     thoughts = [f"`part_{number}` is thread-safe. `unit_{number}` is thread-safe." for number in range(19)]
-    many = [look(" ".join(f"`f{number}_{part}` is open." for part in range(30))) for number in range(10)]
+    many = [look(" ".join(f"`file_{number}_{part}` is open." for part in range(30))) for number in range(10)]
     steps = [*map(look, thoughts), look("`unit_18` is not thread-safe.")]
     assert NAME in readings(steps)[-1].fired
     assert NAME not in readings([look("`old` is open."), *many, look("`old` is not open.")])[-1].fired

@@ -175,3 +175,34 @@ def test_c14_looking_again_is_no_drift() -> None:
         for thought in ("Migrating the shards goes on.", "Shards migrate slowly.", "Are the shards through?", "Shards?")
     ]
     assert _highest([*ON_TASK, *again], TASK) < FIRES
+
+
+REMARKS = [
+    step("A hammock wants two sturdy trunks.", observation="I see."),
+    step("Lemonade keeps for a week if it is cold.", observation="Okay."),
+    step("Fireflies come out at dusk.", observation="Good to know."),
+]
+"""A talk that nobody asked for; its words have nothing in common."""
+
+
+def test_remarks_that_nobody_asked_for_are_a_drift() -> None:
+    """Remark upon remark to a person who only nods fires, though the remarks share no word."""
+    readings = read(SilentTopicDrift(), [*SERVED, *REMARKS], "I want to change my order.")
+    assert max(reading.score for reading in readings[: len(SERVED)]) < FIRES
+    assert readings[-1].score >= FIRES
+    assert readings[-1].evidence is not None
+    assert readings[-1].evidence.steps == [4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        ["What kind of trunks?", "Okay.", "Good."],
+        ["I see.", "There is something else that I have to ask you first, about my garden.", "Okay."],
+    ],
+)
+def test_a_person_who_takes_part_is_not_talked_at(answers: list[str]) -> None:
+    """The same remarks do not fire where the person asks back or has brought up something else."""
+    remarks = [step(one.thought, observation=answer) for one, answer in zip(REMARKS, answers, strict=True)]
+    readings = read(SilentTopicDrift(), [*SERVED, *remarks], "I want to change my order.")
+    assert max(reading.score for reading in readings) < FIRES

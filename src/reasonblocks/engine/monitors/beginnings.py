@@ -9,8 +9,10 @@ import re
 from collections import deque
 from functools import lru_cache
 
+from .combinations import Combinations
 from .departure import refers
 from .features import StepFeatures
+from .monologue import is_remark
 from .provenance import Origin, Provenance
 from .topics import TopicSet, topic_of_task, topic_set
 from .waiting import waits
@@ -35,6 +37,12 @@ _WORDLESS = 0.5
 """What it counts that a tool is called for the first time, with nothing to say what for."""
 _LONG_ANSWER = 8
 """A person who answers with so many words takes part; such a step counts half."""
+_NEW_REASON, _NEW_WORD = 0.75, 0.5
+"""What a call counts whose reason is new, and one with a single new word in it..."""
+_LATE_ASIDE, _SHORT_REASON = 10, 24
+"""...from this step on, and if it is said in so few words."""
+_MONOLOGUE = 2
+"""Remarks in a row, to a person who only nods, that are one talk."""
 _MOST_TOOLS = 1_000
 _LONGEST_NAME = 120
 _FURTHER = Phrases(
@@ -44,17 +52,43 @@ _FURTHER = Phrases(
     "optional*, out of interest, separate*, side note, side question, side task, unrelated, while i have you",
     "while i'm, while we're, worth a look, worth adding, worth exploring, worth trying",
 )
+_INFERS = re.compile(
+    r"\b(?:because|candidate|hence|hypothes[ei]s|means|rul(?:ed?|es|ing) (?:\w+ )?out|so(?! far| many| much)|suspect"
+    r"|that leaves|then(?! again)|therefore|thus)\b",
+    re.IGNORECASE,
+)
+"""Whoever draws a conclusion goes on, whatever it is about."""
+_AROUND_WORDS = "\"',;:.!?()[]{}<>*#=|&$"
 _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 class Beginnings:
     """What the latest steps have begun."""
 
-    __slots__ = ("_calls", "_fresh", "_known", "_named", "_numbers", "_provenance", "_tools", "latest")
+    __slots__ = (
+        "_asides",
+        "_calls",
+        "_combinations",
+        "_failed",
+        "_fresh",
+        "_known",
+        "_named",
+        "_numbers",
+        "_provenance",
+        "_remarks",
+        "_spoken",
+        "_tools",
+        "latest",
+    )
 
     def __init__(self, task: str) -> None:
         self._known: TopicSet = topic_of_task(task)[0]
         self._provenance = Provenance(task)
+        self._combinations = Combinations(task)
+        self._spoken: TopicSet = self._known
+        self._asides: deque[TopicSet] = deque(maxlen=_SHORTLY + 1)
+        self._failed = False
+        self._remarks = 0
         self._tools: set[bytes] = set()
         self._fresh: deque[TopicSet] = deque(maxlen=_SHORTLY)
         self._named: deque[TopicSet] = deque(maxlen=_NAMES_SHORTLY)
@@ -84,14 +118,27 @@ class Beginnings:
     def _weigh(self, step: StepFeatures, own: TopicSet, first_call: bool) -> float | None:
         """How much of a beginning a step is; `None` for one that says nothing either way."""
         origin = self._provenance.observe(step)
+        out_of_the_blue = self._combinations.observe(step)
+        if step.speaks_only:
+            self._remarks = self._remarks + 1 if is_remark(step) else 0
+        if self._remarks >= _MONOLOGUE:
+            return 0.0
+        if out_of_the_blue:
+            return 1.0
         if origin.fresh and origin.record:
             return 0.0 if origin.tied else 1.0
+        aside = self._weigh_reason(step)
         value = self._newness(step, own, first_call, origin)
-        if not value:
-            return value
+        if not value and not aside:
+            # Whoever serves a person may look up anything between two questions.
+            return None if self._combinations.answered and not step.thought else value
         if not first_call and not step.speaks_only and waits(step):
             return None
-        return 0.0 if self._goes_on(step, own) else value
+        if len(step.said) <= _AT_LENGTH and _INFERS.search(step.thought):
+            return 0.0
+        if not value or self._goes_on(step, own):
+            return None if self._combinations.answered and not step.thought else aside
+        return max(value, aside)
 
     def _newness(self, step: StepFeatures, own: TopicSet, first_call: bool, origin: Origin) -> float | None:
         if not step.topic.spoken:
@@ -110,9 +157,25 @@ class Beginnings:
             value = 1.0 if _FURTHER.are_in(step.thought, step.said) else _PARTLY
         else:
             return 0.0
-        if step.speaks_only and step.observation.count(" ") >= _LONG_ANSWER:
-            value /= 2
+        if step.speaks_only and step.observation:
+            if step.observation.count(" ") >= _LONG_ANSWER:
+                value /= 2
+            elif "?" in step.thought and len(step.said) <= _SHORT_REASON:
+                return value  # a question by the way
         return value * _LITTLE_SAID if words == 1 else value
+
+    def _weigh_reason(self, step: StepFeatures) -> float:
+        """How much of a beginning a call is by its reason: one that was never spoken of, to whatever file."""
+        self._asides.append(0)
+        if step.index < _LATE_ASIDE or step.speaks_only or not 0 < len(step.said) <= _SHORT_REASON or self._failed:
+            return 0.0
+        reason = _plain_words(step.thought) | _plain_words(step.arguments[:_LONGEST_NAME])
+        new = reason & ~self._spoken
+        led = step.thought_numbers & self._numbers or any(reason & words for words in (*self._fresh, *self._asides))
+        self._asides[-1] = new
+        if led or not new or self._is_next_item(step) or new.bit_count() < _MOSTLY_NEW * reason.bit_count():
+            return 0.0
+        return _NEW_REASON if new.bit_count() > 1 else _NEW_WORD
 
     def _goes_on(self, step: StepFeatures, own: TopicSet) -> bool:
         if any(own & words for words in self._fresh) or any(step.topic.named & names for names in self._named):
@@ -136,6 +199,8 @@ class Beginnings:
         taken_up = topic.brought | (topic.said if step.speaks_only else topic.called | topic.coded)
         self._fresh.append(taken_up ^ (taken_up & self._known))
         self._known |= own | topic.brought
+        self._spoken |= own
+        self._failed = step.failed
         self._named.append(topic.named)
         self._numbers = step.result_numbers
         if not step.speaks_only:
@@ -147,3 +212,9 @@ class Beginnings:
 @lru_cache(maxsize=1_024)
 def _name_words(action: str) -> TopicSet:
     return topic_set({part.lower() for part in _NAME_PART.findall(action)})
+
+
+def _plain_words(text: str) -> TopicSet:
+    """The words of a text without those that name files, symbols and places."""
+    tokens = [token.strip(_AROUND_WORDS).lower() for token in text.split() if "`" not in token]
+    return topic_set({token for token in tokens if token.replace("-", "").isalnum()})

@@ -5,7 +5,8 @@ speaks of it, what was said before is not compared. A change of mind that is ack
 """
 
 import re
-from collections import OrderedDict, deque
+from collections import deque
+from collections.abc import Iterator
 from itertools import islice
 
 import msgspec
@@ -16,15 +17,12 @@ from .base import Fading, MonitorState, Reading
 from .claims import Claim
 from .conflicts import conflict, nearly
 from .features import StepFeatures, quote
+from .remarks import Remark, Remarks, remarks_of
+from .restatements import Restatements
 from .words import WordSet, number_set, overlap, phrases, size, split, token_set, word_set
 
-_MOST_FACTS = 192
 _MOST_STEPS = 20
 """How far apart two claims may be."""
-_MOST_ABOUT = 6
-"""Claims that are remembered of each name."""
-_MOST_RECENT = 40
-"""Claims that are remembered whatever they are about."""
 _ABOUT, _MOSTLY = 0.5, 0.75
 """The share of the ideas of a claim in a result that is about it, and in one that may well have taught it."""
 _TELLING = 3
@@ -96,64 +94,66 @@ class ClaimContradiction:
 
     def start(self, task: str) -> MonitorState:
         """The memory of a run that has not begun."""
-        return _State()
+        return _State(task)
 
 
 class _State:
-    __slots__ = ("_about", "_fading", "_failure", "_happened", "_recent", "_said", "_said_of")
+    __slots__ = ("_fading", "_failure", "_happened", "_remarks", "_restated")
 
-    def __init__(self) -> None:
-        self._said: OrderedDict[str, tuple[int, Claim]] = OrderedDict()
-        """By fact what was said of it last; what was not spoken of longest goes first."""
-        self._said_of: OrderedDict[tuple[str, ...], tuple[int, Claim]] = OrderedDict()
-        """The same by the things that are named."""
-        self._about: OrderedDict[str, deque[tuple[int, Claim]]] = OrderedDict()
-        """By name the last claims that have it."""
-        self._recent: deque[tuple[int, Claim]] = deque(maxlen=_MOST_RECENT)
-        """The last claims that say much."""
+    def __init__(self, task: str) -> None:
+        self._restated = Restatements(task)
+        self._remarks = Remarks()
         self._happened: deque[_Happened] = deque(maxlen=_MOST_STEPS)
         self._failure: tuple[int, str] | None = None
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
-        found = self._turned_round(step) or self._against_result(step)
-        self._remember(step)
+        remarks = remarks_of(step.index, step.sentences)
+        found = self._turned_back(step, remarks) or self._turned_round(step, remarks) or self._against_result(step)
+        self._remember(step, remarks)
         return self._fading.next(found)
 
-    def _turned_round(self, step: StepFeatures) -> Reading | None:
-        doubtful: Reading | None = None
-        for claim in step.claims:
-            kind, held = "", self._said.get(claim.key)
-            if held is not None:
-                kind = conflict(held[1], claim)
-            elif claim.names and (held := self._said_of.get(claim.names)) is not None:
-                kind = nearly(held[1], claim)
-            if kind not in _SCORES:
-                other_kind, other = self._in_other_words(claim)
-                kind, held = (other_kind, other) if other_kind else (kind, held)
-            if not kind or held is None or self._may_differ(*held, claim, kind) or _acknowledged(step.thought, claim):
+    def _turned_back(self, step: StepFeatures, remarks: list[Remark]) -> Reading | None:
+        """What is said again in the same words, but turned round."""
+        for turned in self._restated.next(step, remarks):
+            if _acknowledged(step.thought, turned.text, turned.earlier):
                 continue
-            index, earlier = held
-            reason = f"{_REASONS[kind]}, and nothing about it was changed or learned between step {index} and this one."
-            score = _SCORES.get(kind, _NEARLY)
-            reading = _reading(score, reason, [index, step.index], [quote(earlier.text), quote(claim.text)])
-            if kind in _SCORES:
-                return reading
-            doubtful = reading
+            reason = f"{_REASONS[turned.kind]}, and nothing about it was learned since step {turned.at}."
+            quotes = [quote(turned.earlier), quote(turned.text)]
+            return _reading(_SCORES[turned.kind], reason, [turned.at, step.index], quotes)
+        return None
+
+    def _turned_round(self, step: StepFeatures, remarks: list[Remark]) -> Reading | None:
+        doubtful: Reading | None = None
+        for remark in remarks:
+            for kind, held, claim in self._excluded(remark):
+                index, earlier = held
+                if self._may_differ(index, earlier, claim, kind) or _acknowledged(step.thought, claim.text):
+                    continue
+                reason = f"{_REASONS[kind]}, and nothing about it was changed or learned since step {index}."
+                quotes = [quote(earlier.text), quote(claim.text)]
+                reading = _reading(_SCORES.get(kind, _NEARLY), reason, [index, step.index], quotes)
+                if kind in _SCORES:
+                    return reading
+                doubtful = reading
         return doubtful
 
-    def _in_other_words(self, claim: Claim) -> tuple[str, tuple[int, Claim] | None]:
-        """The claim among the last ones about the same that excludes this one, and in what."""
-        known = [self._about[name] for name in claim.names if name in self._about]
-        for held in (past for claims in known for past in reversed(claims)):
-            if kind := aligned(held[1], claim):
-                return kind, held
-        if not known:
-            bag = claim.bag
-            for held in reversed(self._recent):
-                if (held[1].bag & bag).bit_count() > 1 and (kind := aligned(held[1], claim)):
-                    return kind, held
-        return "", None
+    def _excluded(self, remark: Remark) -> Iterator[tuple[str, tuple[int, Claim], Claim]]:
+        """Earlier claims that a sentence excludes, and in what; of those about the very same fact the last one."""
+        settled: set[str] = set()
+        since = self._happened[0].index if self._happened else 0
+        for past in self._remarks.that_may_exclude(remark, since):
+            if not remark.claims():
+                return
+            for claim in remark.claims():
+                for earlier in past.claims():
+                    same = earlier.key == claim.key
+                    if same and claim.key in settled:
+                        continue
+                    if same:
+                        settled.add(claim.key)
+                    if kind := _kind(earlier, claim, same):
+                        yield kind, (past.index, earlier), claim
 
     def _may_differ(self, index: int, earlier: Claim, claim: Claim, kind: str) -> bool:
         """Whether something happened after a claim was made that may have changed the fact, or taught it."""
@@ -171,26 +171,8 @@ class _State:
         reason = "Success is claimed right after a result that says otherwise."
         return _reading(_AGAINST_RESULT, reason, [index, step.index], [said, result])
 
-    def _remember(self, step: StepFeatures) -> None:
-        for claim in step.claims:
-            self._said[claim.key] = (step.index, claim)
-            self._said.move_to_end(claim.key)
-            if claim.names:
-                self._said_of[claim.names] = (step.index, claim)
-                self._said_of.move_to_end(claim.names)
-            for name in claim.names:
-                if name not in self._about:
-                    self._about[name] = deque(maxlen=_MOST_ABOUT)
-                self._about[name].append((step.index, claim))
-                self._about.move_to_end(name)
-            if size(claim.bag) >= _TELLING:
-                self._recent.append((step.index, claim))
-        while len(self._about) > _MOST_FACTS:
-            self._about.popitem(last=False)
-        while len(self._said) > _MOST_FACTS:
-            self._said.popitem(last=False)
-        while len(self._said_of) > _MOST_FACTS:
-            self._said_of.popitem(last=False)
+    def _remember(self, step: StepFeatures, remarks: list[Remark]) -> None:
+        self._remarks.add(remarks)
         self._happened.append(_happened(step))
         if not step.speaks_only:
             self._failure = (step.index, step.result_quote()) if step.failed and step.role.runs else None
@@ -235,6 +217,16 @@ class _Happened(msgspec.Struct, frozen=True, gc=False):
         return self.numbers & numbers == numbers and self.heard & states == states
 
 
+def _kind(earlier: Claim, claim: Claim, same: bool) -> str:
+    """In what two claims exclude each other; empty if they do not."""
+    kind = ""
+    if same:
+        kind = conflict(earlier, claim)
+    elif claim.names and earlier.names == claim.names:
+        kind = nearly(earlier, claim)
+    return kind if kind in _SCORES else aligned(earlier, claim) or kind
+
+
 def _happened(step: StepFeatures) -> _Happened:
     changes = step.role.changes and not step.role.ends
     return _Happened(
@@ -247,12 +239,13 @@ def _happened(step: StepFeatures) -> _Happened:
     )
 
 
-def _acknowledged(thought: str, claim: Claim) -> bool:
+def _acknowledged(thought: str, text: str, earlier: str = "") -> bool:
     """Whether a change of mind is owned up to, in the sentence itself or near it."""
-    if _TURNS.search(claim.text):
+    turn = _TURNS.search(text)
+    if turn is not None and turn[0] not in earlier:
         return True
-    start = max(0, thought.find(claim.text[:60]))
-    after = start + len(claim.text)
+    start = max(0, thought.find(text[:60]))
+    after = start + len(text)
     end = _ENDS_SENTENCE.search(thought, after + 1)
     following = thought[after : min(end.start() if end else len(thought), after + _NEAR)]
     return (

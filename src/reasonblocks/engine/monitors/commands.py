@@ -92,7 +92,9 @@ def edits_by_script(command: str, whole: str) -> bool:
 
 def looks_as_well(command: str) -> bool:
     """Whether the command shows something after what else it does."""
-    return _THEN_SHOWS.search(without_documents(command)) is not None
+    if not _THEN_SHOWS.search(command):
+        return False
+    return "<<" not in command or _THEN_SHOWS.search(without_documents(command)) is not None
 
 
 def hands_in(command: str) -> bool:

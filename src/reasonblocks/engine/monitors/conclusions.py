@@ -8,6 +8,7 @@ import re
 from itertools import islice
 
 from .features import quote
+from .quick import lower, quick, quick_phrases
 from .words import WordSet, phrases, split, word_set
 
 _MOST_MATCHES = 32
@@ -17,17 +18,18 @@ _BEFORE = 120
 _END = 240
 """Characters at the end of a message that say whether the work goes on."""
 
-_FINISHED = re.compile(
-    r"\b(?:accomplished|added|addressed|all set|applied|complete|completed|corrected|created|done|final answer|finished"
+_FINISHED = quick(
+    r"accomplished|added|addressed|all set|applied|complete|completed|corrected|created|done|final answer|finished"
     r"|fixed|implemented|in place|patched|ready|resolved|solved|sorted|taken care of|updated|works|working|wrapped up"
-    r"|good to go|should do it|should be (?:fine|good|it|enough)|that'?s (?:it|all|everything))\b",
-    re.IGNORECASE,
+    r"|good to go|should do it|should be (?:fine|good|it|enough)|that'?s (?:it|all|everything)"
 )
 _RESOLVES = re.compile(
     r"\b(?:change|code|commit|fix|it|patch|that|this)\b[^.\n]{0,30}\b(?:addresses|completes|concludes|fixes|resolves|solves"
     r"|takes care of|wraps up)\b",
     re.IGNORECASE,
 )
+_IN_RESOLVES = ("addresses", "completes", "concludes", "fixes", "solves", "takes care of", "wraps up")
+"""One of these is in whatever matches."""
 _BY_ITSELF = frozenset(
     ("all set", "final answer", "good to go", "should do it", "taken care of", "wrapped up", "that's it", "that's all")
 )
@@ -52,16 +54,19 @@ _GOES_ON = re.compile(
 )
 _AFTER_A_QUESTION = " \n\t\"'*)}]"
 
-_NEVER_TRIED = re.compile(
-    r"\bun(?:tested|verified|checked|able)\b"
-    r"|(?:\b(?:not|never|cannot|without|no|hard|impossible|nor)\b|n['\u2019]t\b)[^.\n]{0,60}"
-    r"\b(?:test|tests|tested|testing|run|ran|running|verif\w+|try|tried|check\w*|execut\w+|confirm\w*|validat\w+"
-    r"|reproduc\w+|compil\w+|environment|sandbox|access)\b"
-    r"|\b(?:please|you (?:can|could|may|might|should|will need to|need to)|remains to be|yet to be"
-    r"|still (?:needs?|has) to be)"
-    r" (?:now |then )?(?:run|test|tested|verify|verified|check|checked|try|tried)\b"
-    r"|\brevert(?:ed|ing)?\b|\bno (?:code )?changes? (?:was|were|is|are|needed|required)\b",
-    re.IGNORECASE,
+_TRIAL = (
+    r"[^.\n]{0,60}\b(?:test|tests|tested|testing|run(?! into)|ran|running|verif\w+|try|tried|check\w*"
+    r"|execut(?:e|ed|es|ing|ion)|confirm\w*|validat\w+|reproduc\w+|compil\w+|environment|sandbox|access)"
+)
+_FLAWS = r"(?! (?:any )?(?:errors?|failures?|issues?|problems?|warnings?)\b)"
+_TRY_IT = r" (?:now |then )?(?:run|test|tested|verify|verified|check|checked|try|tried)"
+_NEVER_TRIED = quick(
+    rf"un(?:tested|verified|checked|able)|not\b{_TRIAL}|never\b{_TRIAL}|cannot\b{_TRIAL}|hard\b{_TRIAL}"
+    rf"|impossible\b{_TRIAL}|nor\b{_TRIAL}|no\b{_FLAWS}{_TRIAL}|without\b{_FLAWS}{_TRIAL}"
+    rf"|please{_TRY_IT}|you (?:can|could|may|might|should|will need to|need to){_TRY_IT}|remains to be{_TRY_IT}"
+    rf"|yet to be{_TRY_IT}|still (?:needs?|has) to be{_TRY_IT}|revert(?:ed|ing)?"
+    r"|no (?:code )?changes? (?:was|were|is|are|needed|required)",
+    rf"n['\u2019]t\b{_TRIAL}\b",
 )
 """A gap that is admitted is no conclusion without proof."""
 _WAVED_AWAY = re.compile(
@@ -72,18 +77,17 @@ _WAVED_AWAY = re.compile(
     re.IGNORECASE,
 )
 
-_FAILURE_WORDS = re.compile(
-    r"\b(?:fail\w*|errors?|\w+error|exceptions?|traceback|crash\w*|broken|warnings?)\b", re.IGNORECASE
-)
+_FAILURE_WORDS = re.compile(r"(?:fail\w*|errors?|exceptions?|traceback|crash\w*|broken|warnings?)\b")
+"""For text in small letters, and whatever stands before them."""
 _NO_FAILURE = re.compile(
     r"\b(?:no|without|zero|0|free of|any|fix\w*|resolv\w*|address\w*|handl\w*|prevent\w*|avoid\w*|eliminat\w*"
     r"|correct\w*|remov\w*|solv\w*|repair\w*|rais\w*|proper)\b[^.\n]{0,60}$",
     re.IGNORECASE,
 )
-_OWNS_FAILURE = phrases(
+_OWNS_FAILURE = quick_phrases(
     "although, apart from, aside from, because, broke, cannot, can't, caused by, couldn't, could not, despite",
     "didn't, did not, does not, doesn't, due to, environment, even though, even without, except, expected to fail",
-    "fails even, flaky, however, ignor*, instead, is not, isn't, known, limitation*, missing, network, nonetheless",
+    "fails even, flaky, however, ignor*, is not, isn't, known, limitation*, missing, network, nonetheless",
     "not able, not available, not found, not installed, other than, pre-existing, preexisting, regardless, remain*",
     "sandbox, still, timed out, timeout, unable, unavailable, unfortunately, unrelated, was not, wasn't, warning",
     "wrong",
@@ -97,21 +101,25 @@ _EFFECT = re.compile(
     re.IGNORECASE,
 )
 """Deeds that a call has to do."""
-_REPORTS = re.compile(
-    r"(?:i|we)(?:['\u2019]ve| have)\b|(?:has|have) (?:now |just |already )?been\b|(?:is|are) now\b|successfully\b"
-    r"|i(?= (?:just |now |also )?\w+ed\b)|went ahead and\b|was able to\b|on its way\b|in effect\b|that['\u2019]s done\b"
-    r"|wraps (?:it|this|that) up\b|in order now\b|consider it done\b"
-    r"|all set\b|taken care of\b|all done\b|went through\b|gone through\b|is (?:all )?(?:done|complete|sorted)\b"
-    r"|(?:done|all sorted|completed|finished)(?=[.!,])"
+_REPORTS = quick(
+    r"i['\u2019]ve|we['\u2019]ve|i have|we have|has (?:now |just |already )?been|have (?:now |just |already )?been"
+    r"|is now|are now|successfully|i(?= (?:just |now |also )?\w+ed\b)|went ahead and"
+    r"|was able to(?! (?:access|check|confirm|find|identify|locate|look|pull|review|see|verify)\b)"
+    r"|on its way|in effect"
+    r"|that['\u2019]s done|wraps (?:it|this|that) up|in order now|consider it done"
+    r"|all set|taken care of|all done|went through|gone through|is (?:all )?(?:done|complete|sorted)"
+    r"|done(?=[.!,])|all sorted(?=[.!,])|completed(?=[.!,])|finished(?=[.!,])"
 )
 """Words that a report begins with, or is."""
 _ADVERBS = frozenset("now just also already both successfully been fully all since gone ahead and".split())
 _MOST_ADVERBS = 4
 _NOT_REPORTED = phrases(
     "after, already, as soon as, attempted, before, can be, cannot, could, couldn't, earlier, every, fail*, if",
-    "it seems, no, not, now that, once, previously, reject*, tried, unable, unfortunately, unless, until, when",
+    "it seems, not, now that, once, previously, reject*, tried, unable, unfortunately, unless, until, when",
     "whether, will be, would, you have, you've",
 )
+_NONE = re.compile(r"\b(?:no|none|nothing)\b", re.IGNORECASE)
+"""Before a deed it was not done; after it, only something about it is not there: `at no cost`."""
 _OPENING = 400
 _KEY = re.compile(r"[{}]\s*|\"\w{1,60}\"\s*:\s*\"?")
 """What a message in JSON has around its text."""
@@ -143,8 +151,9 @@ _CHANGED = re.compile(
     re.IGNORECASE,
 )
 _DENIAL = re.compile(
-    r"(?:\b(?:cannot|never|no|none|not|nothing)\b|n['\u2019]t\b)(?! (?:additional|extra|further|hesitate|problem|worr))"
-    r"|(?<!without )(?<!no )(?<!any )(?<!the )\b(?:appears?|difficult\w*|issues?|looks? like|problems?|seems?"
+    r"(?:\b(?:cannot|never|no|none|not|nothing)\b|n['\u2019]t\b)"
+    r"(?! (?:additional|extra|further|(?:have|need) to|hesitate|problem|worr))"
+    r"|(?<!without )(?<!no )(?<!any )(?<!the )\b(?:appears?|difficulties|issues?|looks? like|problems?|seems?"
     r"|trouble)\b",
     re.IGNORECASE,
 )
@@ -157,17 +166,18 @@ _SENTENCE_END = re.compile(r"[.!?\n]|\\n")
 def called_done(text: str) -> str | None:
     """The words that call the work done, or `None`."""
     # From each word that ends something back to its subject: the other way round, crafted text costs far more.
-    for match in islice(_FINISHED.finditer(text), _MOST_MATCHES):
+    lowered = lower(text)
+    for match in islice(_FINISHED.finditer(lowered), _MOST_MATCHES):
         before = text[max(0, match.start() - _BEFORE) : match.start()]
         sentence = _SENTENCE_END.split(before)[-1]
         if _STILL_TO_COME.search(sentence):
             continue
-        word = match.group()
-        if word.lower() in _BY_ITSELF or _ALONE.search(before[-20:]):
+        word = text[match.start() : match.end()]
+        if match.group() in _BY_ITSELF or _ALONE.search(before[-20:]):
             return quote(f"{sentence}{word}")
         if _OF_THE_WORK.search(sentence) or _is_all(sentence, text[match.end() : match.end() + 1]):
             return quote(f"{sentence}{word}")
-    resolves = _RESOLVES.search(text)
+    resolves = _RESOLVES.search(text) if any(map(lowered.__contains__, _IN_RESOLVES)) else None
     return quote(resolves.group()) if resolves else None
 
 
@@ -187,16 +197,17 @@ def goes_on(text: str) -> bool:
 
 def admits_no_trial(text: str) -> bool:
     """Whether it says itself that nothing was tried; that nothing has to be is no such thing."""
-    return _NEVER_TRIED.search(text) is not None and _WAVED_AWAY.search(text) is None
+    return _NEVER_TRIED.search(lower(text)) is not None and _WAVED_AWAY.search(text) is None
 
 
 def owns_failure(text: str) -> bool:
     """Whether a text speaks about a failure, rather than of one that is gone."""
     if not text:
         return False
-    if _OWNS_FAILURE.search(text):
+    lowered = lower(text)
+    if _OWNS_FAILURE.search(lowered):
         return True
-    for match in islice(_FAILURE_WORDS.finditer(text), _MOST_MATCHES):
+    for match in islice(_FAILURE_WORDS.finditer(lowered), _MOST_MATCHES):
         before = _SENTENCE_END.split(text[max(0, match.start() - _BEFORE) : match.start()])[-1]
         if not _NO_FAILURE.search(before):
             return True
@@ -206,17 +217,13 @@ def owns_failure(text: str) -> bool:
 def reported_deeds(text: str) -> list[tuple[str, WordSet]]:
     """What a message reports as done: each time the sentence and the stem of the deed, 0 where it only says `done`."""
     found = []
-    lowered = text.lower()
-    if len(lowered) != len(text):
-        return []  # letters that change their length with their case would shift every place
+    lowered = lower(text)
     for match in islice(_REPORTS.finditer(lowered), _MOST_MATCHES):
-        if match.start() and lowered[match.start() - 1].isalnum():
-            continue
         before = _SENTENCE_END.split(text[max(0, match.start() - _BEFORE) : match.start()])[-1]
         after = _SENTENCE_END.split(text[match.end() : match.end() + _BEFORE])[0]
         deed = _deed(match.group(), before, after)
         sentence = f"{before}{text[match.start() : match.end()]}{after}"
-        if deed is not None and _NOT_REPORTED.search(sentence) is None:
+        if deed is not None and _NOT_REPORTED.search(sentence) is None and _NONE.search(before) is None:
             found.append((quote(sentence.strip()), deed))
     return found
 

@@ -58,8 +58,12 @@ _FEW_WORDS, _SHORT_TASK = 6, 40
 """Where both a step and the task have few words, a single one in common tells."""
 _MOST_IN_DOUBT = 1.5
 """The most that a step weighs which may put a failure right, or speak of a result that is not known as a whole."""
-_MOST_KNOWN = 0.36
+_MOST_KNOWN = 0.3
 """With a greater share of known words a stretch is not about something else, however unusual that is for the run."""
+_CLOSE, _HARDLY_KNOWN, _FEWEST_WORDS = 0.4, 0.1, 0.75
+"""A stretch of questions that share so much with each other, and so little with the rest, needs so few words each."""
+_FAMILIAR = 0.5
+"""With a greater share of steps that name what was named before, a stretch is about that."""
 _DENSE = 0.55
 """The share of steps off the topic since the run left it that makes them one stretch."""
 _FOREIGN_SCRIPT = 0.15
@@ -75,11 +79,13 @@ class Departure:
         "_codes",
         "_cut",
         "_failed",
+        "_familiar",
         "_focus",
         "_fresh",
         "_last",
         "_links",
         "_named",
+        "_paths",
         "_results",
         "_said",
         "_settled",
@@ -118,6 +124,10 @@ class Departure:
         self._links = 0.0
         self._focus = 0
         """How many of the steps come back to what others of them have named."""
+        self._familiar = 0
+        """How many of them name what was named before the run left."""
+        self._paths = 0
+        """How many of them do something to a file."""
         self._last = 0
         self._named: TopicSet = 0
         self._stretch: TopicSet = 0
@@ -128,10 +138,15 @@ class Departure:
         steps = len(self.steps)
         if self.weight < ENOUGH or steps < FEWEST_STEPS or self.known > _MOST_KNOWN * self.words:
             return False
+        if self._familiar > _FAMILIAR * steps:
+            return False
         if steps < _DENSE * (self._last - self.steps[0] + 1):
             return False
         # Whatever comes back to one and the same thing does not need many words.
         fewest = min(1.0, fewest_words) if self._focus >= FEWEST_STEPS - 1 else fewest_words
+        asks = steps > FEWEST_STEPS and not self._paths
+        if asks and self.coherence >= _CLOSE and self.known <= _HARDLY_KNOWN * self.words:
+            fewest = min(_FEWEST_WORDS, fewest)
         return self.new_words >= fewest * steps
 
     @property
@@ -231,6 +246,8 @@ class Departure:
                 self._links += max(link, _REFERENCE) if refers(step) else link
                 self._focus += topic.named & self._named != 0
             self.steps.append(step.index)
+            self._familiar += self.vocabulary.names_known(topic.named)
+            self._paths += "/" in step.arguments and "://" not in step.arguments
             size = words.bit_count()
             self.words += size
             self.known += self.vocabulary.known.held(words, size)

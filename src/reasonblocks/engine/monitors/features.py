@@ -11,17 +11,14 @@ from typing import Any
 
 import msgspec
 
-from .claims import Claim, claims_of
 from .roles import Role, role_of
 from .topics import StepTopic, read_topic
-from .words import WordSet, number_set, split, split_sentences, token_set, word_set
+from .words import Sentence, WordSet, number_set, split, split_sentences, token_set, word_set
 
 _QUOTE = 100
 """How long a quotation may be."""
 _THOUGHT_HEAD, _THOUGHT_TAIL = 3_000, 1_000
 _RESULT_HEAD, _RESULT_TAIL = 900, 600
-_MOST_CLAIMS = 32
-"""Of one thought."""
 _MOST_DECODED = 8_000
 """Longer arguments are not taken apart."""
 _MOST_GIVEN = 2_000
@@ -35,16 +32,25 @@ _FAILURE_WORDS = frozenset(
     "permission returncode traceback unable".split()
 )
 """Without one of these no result says that something failed; most results are done with that."""
+_COUNTS_SOMETHING = (
+    r"(?![\"']?\s{0,2}[:=]?\s{0,2}(?:0\b(?!\.\d)|\[\]|\{\}|\"\"|''"
+    r"|(?:false|nil|no|none|null)(?=\s{0,2}(?:[,;}\n]|\Z))))"
+)
+"""After a word of failure: what follows does not say that there was none."""
 _SUCCEEDS_AT_START = re.compile(r"\W{0,3}(?:return ?code|exit ?code|exit ?status)\W{1,3}0\b", re.IGNORECASE)
 _FAILS_AT_START = re.compile(
     r"\W{0,3}(?:error|exception|fatal|failed|failure|traceback|invalid|unable to|cannot|could not|permission denied)\b"
-    r"|\W{0,3}(?:return ?code|exit ?code|exit ?status)\W{1,3}[1-9]",
+    + _COUNTS_SOMETHING
+    + r"|\W{0,3}(?:return ?code|exit ?code|exit ?status)\W{1,3}[1-9]",
     re.IGNORECASE,
 )
-_ERRORS = ("Error: ", "Exception: ", "Traceback (most recent call last)")
-_FAILURES = (*_ERRORS, "No such file or directory", ": command not found")
+_FAILURES = ("Exception: ", "Traceback (most recent call last)", "No such file or directory", ": command not found")
+_ERROR = re.compile(r"Error: (?:(?<=\wError: )|(?!-?\d{0,9}\.\d|0\b|(?:[Ff]alse|nil|None|none|null)(?:[,;}\n]|\Z)))")
+"""The name of a kind of error, or any error; but not a figure that is called so, as a mean error is."""
 _FAILS = re.compile(
-    r"\b[1-9]\d* failed\b|^(?:FAIL|FAILED|ERROR)\b|\bexit(?:ed with)? (?:code|status):? [1-9]", re.MULTILINE
+    rf"\b[1-9]\d* failed\b|^(?:FAIL|FAILED|ERROR)\b(?i:{_COUNTS_SOMETHING})"
+    + r"|\bexit(?:ed with)? (?:code|status):? [1-9]",
+    re.MULTILINE,
 )
 _IN_FAILS = ("failed", "FAIL", "ERROR", "exit")
 """One of these is in whatever matches: to look for a text is many times as fast as to match."""
@@ -103,7 +109,8 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     """The words of it, in their order."""
     thought_words: WordSet
     thought_numbers: WordSet
-    claims: tuple[Claim, ...]
+    sentences: list[Sentence]
+    """Those of the thought, each with its words."""
     action: str
     tool: bytes
     """The same for calls of the same tool."""
@@ -160,7 +167,8 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
 def read_step(index: int, step: ObservedStep, roles: Mapping[str, Role] | None = None) -> StepFeatures:
     """The features of the step at `index` of its run; `roles` says what tools do where that is known."""
     thought = _head_and_tail(step.thought, _THOUGHT_HEAD, _THOUGHT_TAIL)
-    said, claims = _read_thought(thought)
+    sentences = split_sentences(thought)
+    said = [word for _, words in sentences for word in words]
     words = set(said)
     codes = list(filterfalse(str.isalpha, words))
     action = step.action[:_MOST_DECODED]
@@ -178,7 +186,7 @@ def read_step(index: int, step: ObservedStep, roles: Mapping[str, Role] | None =
         said=said,
         thought_words=word_set(words),
         thought_numbers=number_set(codes),
-        claims=claims,
+        sentences=sentences,
         action=action,
         tool=_digest(action),
         role=role_of(action, leaves, roles, given if len(arguments) <= _MOST_GIVEN else None),
@@ -213,6 +221,8 @@ def _says_failed(result: str) -> bool:
         return False  # whatever error it goes on to speak of
     if _FAILS_AT_START.match(result) or any(map(result.__contains__, _FAILURES)):
         return True
+    if "Error: " in result and _ERROR.search(result):
+        return True
     return any(map(result.__contains__, _IN_FAILS)) and _FAILS.search(result) is not None
 
 
@@ -240,17 +250,6 @@ def _head_and_tail(text: str, head: int, tail: int) -> str:
 
 def _digest(text: str, size: int = 8) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
-
-
-def _read_thought(thought: str) -> tuple[list[str], tuple[Claim, ...]]:
-    """All words of a thought, and what its sentences claim."""
-    said: list[str] = []
-    claims: list[Claim] = []
-    for sentence, words in split_sentences(thought):
-        said += words
-        if len(claims) < _MOST_CLAIMS:
-            claims += claims_of(sentence, words)
-    return said, tuple(claims)
 
 
 def _read_call(action: str, leaves: list[str]) -> tuple[bytes, WordSet, WordSet, WordSet]:

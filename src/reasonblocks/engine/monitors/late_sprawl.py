@@ -11,6 +11,7 @@ from .base import NOTHING, MonitorState, Reading
 from .beginnings import WINDOW, Beginnings
 from .features import StepFeatures
 from .silent_topic_drift import LATE
+from .wishes import Wish
 
 ENOUGH = 2.9
 """Beginnings among the latest steps that leave no doubt."""
@@ -37,11 +38,12 @@ class LateSprawl:
 
 
 class _State:
-    __slots__ = ("_beginnings", "_early", "_quotes")
+    __slots__ = ("_beginnings", "_early", "_quotes", "_wished")
 
     def __init__(self, task: str) -> None:
         self._beginnings = Beginnings(task)
         self._early = False
+        self._wished = Wish()
         self._quotes: deque[tuple[int, str]] = deque(maxlen=WINDOW)
 
     def observe(self, step: StepFeatures) -> Reading:
@@ -54,9 +56,10 @@ class _State:
         if begun >= _BEGINS:
             self._quotes.append((step.index, step.thought_quote() or step.call_quote()))
         total = self._beginnings.total if begun else 0.0
+        self._wished.listen(step)
         if total < 1.0:
             return NOTHING
-        if total < ENOUGH:
+        if total < ENOUGH or self._wished.holds:
             return Reading(min(_MOST_HINT, _HINT * total))
         return Reading(min(1.0, _FOUND + _PER_BEGINNING * (total - ENOUGH)), self._evidence())
 

@@ -28,7 +28,7 @@ _OWN_SHARE = 0.25
 _FEWEST_IN_RECORD = 2
 _NEW_WORDS = 0.15
 """With a lower share of new words a result is about the same kind of thing as those before."""
-_SOMETHING_ELSE = re.compile(
+SOMETHING_ELSE = re.compile(
     r"\b(?:another|different|new|more|other|separate)\s+(?:\w+\s+)?"
     r"(?:issue|matter|point|problem|question|request|subject|task|thing|topic)s?\b"
     r"|\bsomething\s+(?:\w+\s+)?(?:different|else|new|other)\b|\bby the way\b|\bunrelated\b",
@@ -113,7 +113,7 @@ class Provenance:
                 self._foreign.clear()
                 tied = False
             self._learn(heard)
-            self._asked = _SOMETHING_ELSE.search(step.observation[:_MOST_READ]) is not None
+            self._asked = SOMETHING_ELSE.search(step.observation[:_MOST_READ]) is not None
         return Origin(tied=tied)
 
     def _learn(self, ids: Ids) -> None:

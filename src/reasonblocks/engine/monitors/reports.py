@@ -4,6 +4,8 @@ Only where somebody answers: among agents who talk to each other, or to themselv
 the list in the message.
 """
 
+from collections.abc import Iterable
+
 from ..answers import Evidence
 from .base import Reading
 from .conclusions import (
@@ -18,13 +20,14 @@ from .conclusions import (
     states_fact,
 )
 from .features import StepFeatures, quote
-from .verdicts import only_receipt, speaks_against, tells_of_failure
+from .rereads import Rereads
+from .verdicts import is_bare, only_receipt, speaks_against, tells_of_failure
 from .words import WordSet, phrases, split, token_set
 
 _NAME = "verification_skip"
 _CALL_FAILED = 0.75
 _NO_CALL = 0.7
-_LONGEST_CALL = 2_000
+_BARE = 0.4
 _SHORTEST_ID = 6
 _GOES_AHEAD = phrases(
     "agree, confirm, confirmed, do it, do that, fine, go ahead, okay, please, proceed, sounds good, sounds great",
@@ -36,6 +39,15 @@ _ASKS = phrases(
     "please replace, please return, please switch, please update, please upgrade, proceed with",
 )
 _AGREES = phrases("agreed, confirm, confirmed, correct, do it, do that, go ahead, proceed, yeah, yep, yes")
+_STILL = phrases(
+    "again, anything, different, even now, keep*, nope, no change, nothing, now, same, still, tested, tried, unchanged"
+)
+"""An answer with one of these is about how things are by now."""
+_THANKS = phrases("appreciate*, glad, grateful, great, perfect, thank, thanks")
+_TRY = phrases(
+    "attempt, check, could you, let me know, let's, please, restart*, retry, see if, try, would you, you can"
+)
+"""A message with one of these leaves it to the other side to see."""
 _BEGINNING = 400
 _BEGINNING_OF_REPORT = 200
 _LONGEST_REFUSAL = 300
@@ -45,16 +57,20 @@ class Reports:
     """The changes of a conversation, and what was said about them."""
 
     __slots__ = (
-        "_agreed",
-        "_asked",
+        "_answer",
+        "_bare",
         "_changed",
+        "_disputed",
         "_failed",
         "_fresh",
-        "_go_ahead",
         "_known",
         "_looked",
+        "_mistaken",
+        "_prompt",
         "_refused",
         "_reported",
+        "_rereads",
+        "_seen",
         "_unconfirmed",
         "_untold",
         "answered",
@@ -73,16 +89,23 @@ class Reports:
         """The newest change since the other side spoke last that failed, and was not made in another way."""
         self._refused: WordSet = 0
         """The ids in it."""
+        self._mistaken = b""
+        """Its tool, if one of these ids was never heard of before: a slip that another call makes good."""
+        self._seen: WordSet = 0
+        """The ids and numbers of results, and of what the other side said."""
         self._unconfirmed: tuple[int, str] | None = None
         """The newest change since then, if its result leaves open whether it was made, and nobody looked since."""
+        self._bare = False
+        """Whether that result says nothing at all."""
+        self._rereads = Rereads()
+        self._disputed: StepFeatures | None = None
+        """What the other side has just said, if nothing was called since."""
         self._untold = False
         """Whether something was changed before that, and has not been spoken of yet."""
-        self._go_ahead = False
-        """Whether the other side has just agreed to something."""
-        self._agreed = False
-        """Whether it has just agreed to what it was asked for."""
-        self._asked = False
-        """Whether it asked for it in so many words."""
+        self._prompt = ""
+        """The newest message that was answered."""
+        self._answer = ""
+        """What the other side said to it."""
         self._known: WordSet = 0
         """What results and the other side said: it may simply be repeated."""
         self._reported: WordSet = 0
@@ -97,45 +120,66 @@ class Reports:
             self._untold = (self._untold or self._fresh > 0) and not reports_change(opening(step.thought))
             self.answered += 1
             self._known |= step.result_words
+            self._seen |= step.result_numbers
             self._fresh, self._failed, self._unconfirmed = 0, None, None
-            said = step.result_excerpt
-            self._asked = _ASKS.search(said, 0, _BEGINNING) is not None
-            self._agreed = (
-                step.result_size <= _LONGEST_REFUSAL
-                and "?" not in said
-                and _AGREES.search(said, 0, _BEGINNING) is not None
-                and asks(step.thought)
-            )
-            self._go_ahead = "?" not in said and _GOES_AHEAD.search(said, 0, _BEGINNING) is not None
+            self._rereads.forget()
+            self._prompt, self._answer, self._disputed = step.thought, step.result_excerpt, step
         return found
+
+    # What an answer means is asked of few answers, so none is read before it has to be.
+    @property
+    def _go_ahead(self) -> bool:
+        """Whether the other side has just agreed to something."""
+        return "?" not in self._answer and _GOES_AHEAD.search(self._answer, 0, _BEGINNING) is not None
+
+    @property
+    def _agreed(self) -> bool:
+        """Whether it has just agreed to what it was asked for."""
+        said = self._answer
+        if not 0 < len(said) <= _LONGEST_REFUSAL or "?" in said:
+            return False
+        return _AGREES.search(said, 0, _BEGINNING) is not None and asks(self._prompt)
+
+    @property
+    def _asked(self) -> bool:
+        """Whether it asked for something in so many words."""
+        return _ASKS.search(self._answer, 0, _BEGINNING) is not None
 
     def _take_call(self, step: StepFeatures) -> None:
         role = step.role
         if role.notes:
             return
         self._looked = True
+        self._disputed = None
+        self._rereads.observe(step)
         if role.looks or role.waits or (role.runs and not _has_letters(step.arguments)):
             self._known |= step.result_words
+            self._seen |= step.result_numbers
             if not step.failed and not step.unfinished:
                 self._unconfirmed = None
             return
         orders = not (role.runs or role.writes)  # nobody orders, books or cancels by commands and files
-        receipt = orders and not step.failed and _is_open(step)
+        receipt = orders and not step.failed and only_receipt(step)
+        self._bare = orders and not step.failed and not receipt and role.changes and is_bare(step)
         refused = step.failed or (orders and not receipt and speaks_against(step))
         if refused and step.result_size < _LONGEST_REFUSAL:  # a longer one may hold several, of which some worked
             self._failed = (step.index, step.result_quote())
-            self._refused = _ids(step.arguments[:_LONGEST_CALL])
+            self._refused = _ids_of(step.given)
+            self._mistaken = step.tool if self._refused & ~self._seen else b""
             return
         self._fresh += 1
-        named = _ids(step.arguments[:_LONGEST_CALL]) if orders else 0
-        if not named or not self._refused or named & self._refused:
+        named = _ids_of(step.given) if orders else 0
+        if not named or not self._refused or named & self._refused or step.tool == self._mistaken:
             self._failed = None
-        self._unconfirmed = (step.index, step.result_quote()) if receipt else None
+        self._unconfirmed = (step.index, step.result_quote()) if receipt or self._bare else None
         if orders:
             self._changed |= named | step.result_numbers
 
     def _compare(self, step: StepFeatures) -> Reading | None:
-        if self._failed is not None or self._unconfirmed is not None:
+        answer = self._disputed
+        if answer is not None and _disputes(answer) and (found := self._compare_verdict(answer, step)):
+            return found
+        if self._failed is not None or self._unconfirmed is not None or self._rereads.unmoved is not None:
             return self._compare_result(step)
         deeds = reported_deeds(step.thought)
         if not deeds:
@@ -158,8 +202,10 @@ class Reports:
 
     def _compare_state(self, step: StepFeatures) -> Reading | None:
         """What is wrong with a message that says, right after a yes, how things are now, though nothing was called."""
+        if self._fresh or not self._agreed:
+            return None
         lead = opening(step.thought)
-        if not self._agreed or self._fresh or not reports_change(lead) or _owns(lead):
+        if not reports_change(lead) or _owns(lead):
             return None
         if asks(step.thought) or goes_on(step.thought) or _ids(lead) & self._changed:
             return None
@@ -171,18 +217,30 @@ class Reports:
         lead = opening(step.thought)
         if not lead or (not states_fact(lead) and (asks(step.thought) or goes_on(step.thought))):
             return None
-        if self._failed is not None:
-            first = lead.partition(". ")[0]
-            if _owns(first if reported_deeds(first) else lead):  # what it begins with counts, if that is a deed
-                return None
-            index, result = self._failed
-            reason = "Something is reported as done, but the call that should have done it had failed."
-            return Reading(_CALL_FAILED, Evidence(_NAME, reason, [index, step.index], [quote(lead), result]))
-        if self._unconfirmed is None or leaves_open(lead) or _owns(lead):
+        first = lead.partition(". ")[0]
+        deed = bool(reported_deeds(first))  # what it begins with counts, if that is a deed
+        if tells_of_failure(first) if deed else _owns(lead):
             return None
-        index, result = self._unconfirmed
+        if self._failed is not None:
+            reason = "Something is reported as done, but the call that should have done it had failed."
+            return _reading(_CALL_FAILED, reason, self._failed, step, lead)
+        if self._rereads.unmoved is not None:
+            reason = "Something is reported as done, but a look after the change shows the same as before it."
+            return _reading(_CALL_FAILED, reason, self._rereads.unmoved, step, lead)
+        if self._unconfirmed is None or leaves_open(first if deed else lead):
+            return None
         reason = "Something is reported as done, but the result of the call leaves that open, and nobody looked since."
-        return Reading(_NO_CALL, Evidence(_NAME, reason, [index, step.index], [quote(lead), result]))
+        return _reading(_BARE if self._bare else _NO_CALL, reason, self._unconfirmed, step, lead)
+
+    def _compare_verdict(self, answer: StepFeatures, step: StepFeatures) -> Reading | None:
+        """What is wrong with a message that calls done what the other side has just said does not work."""
+        lead = opening(step.thought)
+        if not states_fact(lead) or _owns(lead) or goes_on(step.thought) or asks(step.thought):
+            return None
+        if _TRY.search(step.thought):
+            return None
+        reason = "Something is called done, but the other side has just said that it does not work."
+        return _reading(_CALL_FAILED, reason, (answer.index, answer.result_quote()), step, lead)
 
 
 def _owns(lead: str) -> bool:
@@ -190,14 +248,26 @@ def _owns(lead: str) -> bool:
     return owns_failure(lead) or denies(lead) or tells_of_failure(lead)
 
 
-def _is_open(step: StepFeatures) -> bool:
-    """Whether it is open if a call has changed anything; what need not be a change need not say anything."""
-    return (step.role.changes or step.result_size > 0) and only_receipt(step)
+def _disputes(step: StepFeatures) -> bool:
+    """Whether an answer says that something was tried or seen, and does not work."""
+    said = step.result_excerpt
+    if step.result_size > _LONGEST_REFUSAL or not _STILL.search(said) or _THANKS.search(said):
+        return False
+    return tells_of_failure(said)
+
+
+def _reading(score: float, reason: str, before: tuple[int, str], step: StepFeatures, said: str) -> Reading:
+    index, text = before
+    return Reading(score, Evidence(_NAME, reason, [index, step.index], [quote(said), text]))
 
 
 def _ids(text: str) -> WordSet:
     """What may be the numbers of orders, tickets, bookings."""
-    return token_set([word for word in split(text) if len(word) >= _SHORTEST_ID and not word.isalpha()])
+    return _ids_of(split(text))
+
+
+def _ids_of(words: Iterable[str]) -> WordSet:
+    return token_set([word for word in words if len(word) >= _SHORTEST_ID and not word.isalpha()])
 
 
 def _has_letters(text: str) -> bool:

@@ -164,7 +164,12 @@ def runs_commands(action: str) -> bool:
 
 def hands_over(action: str) -> bool:
     """Whether a tool passes the work on to somebody else, by its name."""
-    return not _HANDS_OVER.isdisjoint([part.lower() for part in _NAME_PART.findall(action[:_LONGEST_NAME])])
+    return _named_to_hand_over(action[:_LONGEST_NAME])
+
+
+@lru_cache(maxsize=4_096)
+def _named_to_hand_over(action: str) -> bool:
+    return not _HANDS_OVER.isdisjoint([part.lower() for part in _NAME_PART.findall(action)])
 
 
 def holds_results(arguments: str) -> bool:

@@ -9,7 +9,9 @@ from ..answers import Evidence
 from .base import NOTHING, MonitorState, Reading
 from .departure import ENOUGH, Departure
 from .features import StepFeatures, quote
+from .monologue import Monologue
 from .strangers import NAME, Strangers
+from .wishes import Wish
 from .words import Phrases
 
 COHERENT = 0.22
@@ -46,19 +48,22 @@ class SilentTopicDrift:
 
 
 class _State:
-    __slots__ = ("_announced", "_departure", "_first", "_last", "_strangers", "_task")
+    __slots__ = ("_announced", "_departure", "_first", "_last", "_monologue", "_strangers", "_task", "_wished")
 
     def __init__(self, task: str) -> None:
         self._departure = Departure(task)
         self._strangers = Strangers(task)
+        self._wished = Wish()
+        self._monologue = Monologue(task, NAME)
         self._task = quote(task)
         self._announced = False
         self._first = self._last = ""
 
     def observe(self, step: StepFeatures) -> Reading:
-        by_ids = self._strangers.observe(step)
-        by_words = self._read_words(step)
-        return by_ids if by_ids is not None and by_ids.score > by_words.score else by_words
+        readings = (self._read_words(step), self._strangers.observe(step), self._monologue.observe(step))
+        reading = max(filter(None, readings), key=_score_of)
+        self._wished.listen(step)
+        return Reading(min(reading.score, _MOST_HINT), reading.evidence) if self._wished.holds else reading
 
     def _read_words(self, step: StepFeatures) -> Reading:
         departure = self._departure
@@ -98,3 +103,7 @@ class _State:
         )
         quotes = [text for text in (self._task, self._first, self._last) if text]
         return Evidence(NAME, reason, list(steps), list(dict.fromkeys(quotes)))
+
+
+def _score_of(reading: Reading) -> float:
+    return reading.score

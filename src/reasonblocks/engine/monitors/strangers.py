@@ -18,17 +18,21 @@ _FOUND = 0.7
 _PER_STEP = 0.05
 _HINT = 0.3
 _MOST_STEPS = 12
+_ONE_AFTER_ANOTHER = 2
+"""So many questions about other things in between, and it is one thing after another."""
+_SHORT_ANSWER = 7
 
 
 class Strangers:
     """The stretch a run may be in that is about somebody else."""
 
-    __slots__ = ("_provenance", "_quotes", "_record", "_steps", "_sure")
+    __slots__ = ("_asked", "_provenance", "_quotes", "_record", "_steps", "_sure")
 
     def __init__(self, task: str) -> None:
         self._provenance = Provenance(task)
         self._steps: deque[int] = deque(maxlen=_MOST_STEPS)
         self._quotes: deque[str] = deque(maxlen=2)
+        self._asked: deque[int] = deque(maxlen=_ONE_AFTER_ANOTHER)
         self._record = False
         self._sure = False
 
@@ -36,6 +40,8 @@ class Strangers:
         """What the ids say after this step; `None` where they say nothing."""
         settled = self._provenance.settled
         origin = self._provenance.observe(step)
+        if settled and not origin.tied and _asks_by_the_way(step):
+            self._asked.append(step.index)
         if not settled or not (origin.fresh or origin.tied):
             return None
         if self._steps and (not origin.tied or step.index - self._steps[-1] > _TOGETHER):
@@ -45,6 +51,8 @@ class Strangers:
         self._record = self._record or origin.record
         self._sure = self._sure or (origin.fresh >= _ALL_AT_ONCE and origin.fresh == origin.given)
         if self._sure or (self._record and len(self._steps) >= _FEWEST_STEPS):
+            if sum(step.index - asked <= _TOGETHER for asked in self._asked) >= _ONE_AFTER_ANOTHER:
+                return Reading(_HINT)  # this is no stretch
             score = min(0.95, _FOUND + _PER_STEP * (len(self._steps) - 1))
             return Reading(score, self._evidence())
         return Reading(_HINT if origin.record else _HINT / 2)
@@ -61,3 +69,9 @@ class Strangers:
             "nor any result before, and what came back is not about what the run has dealt with so far."
         )
         return Evidence(NAME, reason, steps, list(dict.fromkeys(self._quotes)))
+
+
+def _asks_by_the_way(step: StepFeatures) -> bool:
+    """Whether a person is asked something that they have little to say to."""
+    answer = step.observation
+    return step.speaks_only and "?" in step.thought and 0 < len(answer.split(None, _SHORT_ANSWER)) <= _SHORT_ANSWER

@@ -6,6 +6,7 @@ Only short results are read for a verdict: in a long one, words of failure may b
 import re
 
 from .features import StepFeatures
+from .quick import lower, quick
 from .words import covered, pieces, split, token_set, word_set
 
 _LONGEST_VERDICT = 400
@@ -16,19 +17,24 @@ _LITTLE = 200
 _ECHO = 0.8
 """So much of a result was in the call, and it only says it again."""
 
-_AGAINST = re.compile(
-    r"\b(?:aborted|conflict\w*|contradict\w*|declined|denied|differs?|disagree\w*|discrepanc\w*|errors?|fail|failed"
-    r"|failing|fails|failures?|inconsistent|incorrect|mismatch\w*|refused|rejected|rolled back|timed out|timeout|unable"
-    r"|unequal|unexpected|unsuccessful\w*|violat\w+|wrong)\b"
-    r"|\bexpected\b[^\n]{0,60}\b(?:actual|but|found|got|received|was)\b"
-    r"|(?:\b(?:not|cannot|never)|n['\u2019]t)\b[^.\n]{0,20}\b(?:agree|allowed|applied|as expected|available|cancell?ed"
-    r"|changed|confirmed|connect\w*|correct|correspond|equal|exist|found|match\w*|ok|pass\w*|permitted|possible"
-    r"|processed|reach\w*|respond\w*|saved|send|succeed\w*|the same|updated|valid|verified|work\w*)\b"
-    r"|\bno (?:\w+ ){0,2}(?:agreement|connection|match\w*|response|result\w*|service|signal)\b"
-    r"|\bnothing (?:has|is|was|were)\b|\b[45]\d\d [A-Z]|\b(?:ok|success|valid)[\"']?\s?[:=]\s?(?:false|0)\b"
-    r"|^\W{0,4}(?:false|no|ko)\W{0,4}$",
-    re.IGNORECASE | re.MULTILINE,
+_NOT_SO = (
+    r"[^.\n]{0,20}\b(?:agree|allowed|applied|as expected|available|cancell?ed|changed|confirmed|connect\w*|correct"
+    r"|correspond|equal|exist|found|match\w*|ok|pass\w*|permitted|possible|processed|reach\w*|respond\w*|saved|send"
+    r"|succeed\w*|the same|updated|valid|verified|work\w*)"
 )
+_AGAINST = quick(
+    r"aborted|conflict\w*|contradict\w*|declined|denied|differs?|disagree\w*|discrepanc\w*|errors?|fail|failed|failing|fails"
+    r"|failures?|inconsistent|incorrect|mismatch\w*|refused|rejected|rolled back|timed out|timeout|unable|unequal"
+    r"|unexpected|unsuccessful\w*|violat\w+|wrong|expected\b[^\n]{0,60}\b(?:actual|but|found|got|received|was)"
+    rf"|not\b{_NOT_SO}|cannot\b{_NOT_SO}|never\b{_NOT_SO}"
+    r"|no (?:\w+ ){0,2}(?:agreement|connection|match\w*|response|result\w*|service|signal)|nothing (?:has|is|was|were)"
+    r"|ok[\"']?\s?[:=]\s?(?:false|0)|success[\"']?\s?[:=]\s?(?:false|0)|valid[\"']?\s?[:=]\s?(?:false|0)"
+    r"|code\b\W{0,4}[45]\d\d\b(?!\.\d)|http\b\W{0,4}[45]\d\d\b(?!\.\d)|status\b\W{0,4}[45]\d\d\b(?!\.\d)",
+    # Not at the beginning of a word, and one at the beginning of a line.
+    rf"n['\u2019]t\b{_NOT_SO}\b|[45](?<!.[45])\d\d\b(?!\.\d)",
+)
+_A_NO = frozenset(("false", "no", "ko"))
+_SIGNS = " \t\r\"'.,:;!()[]{}<>*`-"
 _CRASH = re.compile(
     r"\b[A-Z]\w*(?:Error|Exception)\b"
     r"|(?i:\b(?:abort|core dumped|killed|panick?ed|segmentation fault|undefined|unresolved)\b)"
@@ -45,7 +51,10 @@ _NONE_OF_IT = re.compile(
     r"\b(?:0|any|expected|fixed|formerly|handled|no|none|not|previously|resolved|without|zero)\W{1,3}(?:\w+\W{1,2}){0,2}$",
     re.IGNORECASE,
 )
-_COUNTS_NONE = re.compile(r"[\"']?\s?[:=]?\s?(?:0|none|no)\b(?!\.)", re.IGNORECASE)
+_COUNTS_NONE = re.compile(
+    r"[\"']?\s?[:=]?\s?(?:0\b|-?\d{1,9}\.\d|(?:false|nil|none|null)\b|\[\]|\"\"|no(?=\s?(?:[,;}\n]|\Z)))", re.IGNORECASE
+)
+"""After a word of failure: there was none, or it is a figure that is called so."""
 _BEFORE = 40
 _OPEN = re.compile(
     r"\b(?:await\w*|deferred|on hold|outstanding|provisional\w*|so far|tentative\w*|unchanged|unconfirmed|unknown"
@@ -54,13 +63,12 @@ _OPEN = re.compile(
     re.IGNORECASE,
 )
 _RECEIPT = re.compile(
-    r"\b(?:accepted|async\w*|delayed|later|may|might|partial\w*|received|shortly|soon|unclear|(?:to|will) be \w+ed"
+    r"\b(?:accepted|async\w*|delayed|later|(?:may|might) (?:\w+ )?(?:be|fail|have|not|still|take)|partial\w*"
+    r"|received|shortly|soon|unclear|(?:to|will) be \w+ed"
     r"|(?:in|under|for|manual) (?:progress|review|processing|approval))\b",
     re.IGNORECASE,
 )
 _SUCCESS = re.compile(r"\b(?:complete\w*|done|now|ok|success\w*|true)\b", re.IGNORECASE)
-_ACCEPTED = "202"
-"""Of HTTP."""
 _REMARK = re.compile(r"#[^\n]*")
 _SAYS_NOTHING = frozenset(("", "null", "none", "{}", "[]", '""', "''", "n/a", "undefined"))
 
@@ -79,12 +87,13 @@ def speaks_against(step: StepFeatures) -> bool:
 
 def tells_of_failure(text: str) -> bool:
     """Whether a short text says that something failed or does not hold."""
-    for match in _AGAINST.finditer(text):
+    lowered = lower(text)
+    for match in _AGAINST.finditer(lowered):
         if _NONE_OF_IT.search(text[max(0, match.start() - _BEFORE) : match.start()]):
             continue
         if not _COUNTS_NONE.match(text, match.end()):
             return True
-    return False
+    return any(line.strip(_SIGNS) in _A_NO for line in lowered.split("\n"))
 
 
 def shows_fault(step: StepFeatures) -> bool:
@@ -93,17 +102,22 @@ def shows_fault(step: StepFeatures) -> bool:
 
 
 def only_receipt(step: StepFeatures) -> bool:
-    """Whether the result of a change leaves open whether anything was changed."""
-    if step.result_excerpt.strip().lower() in _SAYS_NOTHING:
-        return True
-    if step.result_size > _LONGEST_RECEIPT:
+    """Whether the result of a change says that it is open whether anything was changed."""
+    if step.result_size > _LONGEST_RECEIPT or not step.result_size:
         return False
     text = step.result_excerpt
     if _OPEN.search(text):
         return True
     if _names_the_deed(step, text):
         return False
-    return step.unfinished or _RECEIPT.search(text) is not None or _shows_nothing(step)
+    return step.unfinished or _RECEIPT.search(text) is not None
+
+
+def is_bare(step: StepFeatures) -> bool:
+    """Whether the result of a change shows nothing of it: many a tool never says more, so that is hardly a sign."""
+    if step.result_size > _LONGEST_RECEIPT:
+        return False
+    return step.result_excerpt.strip().lower() in _SAYS_NOTHING or _shows_nothing(step)
 
 
 def _names_the_deed(step: StepFeatures, text: str) -> bool:
@@ -114,7 +128,7 @@ def _names_the_deed(step: StepFeatures, text: str) -> bool:
 
 def _shows_nothing(step: StepFeatures) -> bool:
     """Whether a result neither names what was done, nor what it was done to, nor says that it was done."""
-    if len(step.result_excerpt.split()) == 1 and step.result_excerpt.strip() != _ACCEPTED:
+    if len(step.result_excerpt.split()) == 1:
         return False  # the number of what there is now
     if step.result_words & (pieces(step.action) | step.call_words) or _SUCCESS.search(step.result_excerpt):
         return False

@@ -12,6 +12,7 @@ from .base import Fading, MonitorState, Reading
 from .commands import looks_as_well
 from .conclusions import admits_no_trial, called_done, gives_answer, goes_on, owns_failure
 from .features import StepFeatures, quote
+from .pledges import put_off, sought_in_vain
 from .reports import Reports
 from .roles import Role, hands_over, holds_results, runs_commands
 from .verdicts import brought_nothing, shows_fault, speaks_against
@@ -22,6 +23,7 @@ _NEVER_TRIED = 0.7
 _ONLY_LOOKED_AT = 0.4
 _NOTHING_KNOWN = 0.65
 _NOT_SEEN = 0.65
+_PUT_OFF = 0.7
 _SHOWN = 200
 """Characters of a result that shows more than that the change was taken."""
 _FEWEST_CALLS = 3
@@ -56,6 +58,7 @@ class _State:
         "_failure",
         "_informed",
         "_known",
+        "_last",
         "_looked",
         "_looked_bad",
         "_owned",
@@ -85,6 +88,8 @@ class _State:
         """Whether any call brought something, or did something: then there is more to speak of than an answer."""
         self._known: WordSet = 0
         """The numbers and ids of all results."""
+        self._last: StepFeatures | None = None
+        """The newest call, apart from notes and from handing something in."""
         self._symptom = False
         """Whether a check has shown that something does not work."""
         self._unseen: tuple[int, str] | None = None
@@ -93,7 +98,7 @@ class _State:
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
-        found = self._found(step) or self._reports.observe(step)
+        found = self._found(step) or self._reports.observe(step) or self._unkept(step)
         self._remember(step)
         return self._fading.next(found)
 
@@ -121,6 +126,25 @@ class _State:
         if self._looked:
             reason = "The work is called done, but after the last change it was only looked at."
         return _reading(_ONLY_LOOKED_AT if self._looked else _NEVER_TRIED, reason, self._change, step, said)
+
+    def _unkept(self, step: StepFeatures) -> Reading | None:
+        """What is wrong with a conclusion right after a call that put its check off, or looked for it in vain."""
+        last = self._last
+        if last is None or not (step.role.ends or (self._called and step.speaks_only)):
+            return None
+        text = _text_of(step)
+        if sought_in_vain(last, text):
+            before = (last.index, last.result_quote())
+            reason = "An answer is given that was looked for in the step before, and not found."
+        elif put_off(last.thought):
+            before = (last.index, last.thought_quote())
+            reason = "The work is called done, but the check that was put off in the step before was never made."
+        else:
+            return None
+        said = self._conclusion(step)
+        if said is None or admits_no_trial(text) or owns_failure(text[:_LONGEST_ANSWER]):
+            return None
+        return _reading(_PUT_OFF, reason, before, step, said)
 
     @property
     def _knows_nothing(self) -> bool:
@@ -175,6 +199,7 @@ class _State:
         role = step.role
         if role.notes or role.ends:
             return
+        self._last = step
         self._known |= step.result_numbers
         if not self._informed:
             self._informed = role.changes or not brought_nothing(step)
@@ -217,7 +242,7 @@ class _State:
         handed_over = hands_over(step.action)
         if handed_over or self._looked_bad:
             self._failure, self._looked_bad = None, False
-        if not (step.failed or role.writes or runs_commands(step.action)):
+        if not (step.failed or role.writes or step.result_size >= _SHOWN or runs_commands(step.action)):
             self._unseen = None if handed_over else (step.index, step.call_quote())
 
 

@@ -13,6 +13,8 @@ from zlib import crc32
 
 WordSet = int
 """Stems, one bit each; 0 is the empty set."""
+Sentence = tuple[str, list[str]]
+"""As it is written, and its words."""
 
 BITS = 2_048
 LONGEST_WORD = 64
@@ -78,7 +80,7 @@ def split(text: str) -> list[str]:
     return words
 
 
-def split_sentences(text: str) -> list[tuple[str, list[str]]]:
+def split_sentences(text: str) -> list[Sentence]:
     """The sentences of a text, each with its words."""
     lines = text.replace(". ", ".\n").replace("? ", "?\n").replace("! ", "!\n")
     lowered = lines.lower()

@@ -1,0 +1,150 @@
+"""The sentences of a run as sets of ideas: quick to compare, and taken apart only where two may exclude each other.
+
+Most sentences never meet one that they could contradict. What two of them have in common is told by their ideas, and
+whether they can differ at all by a few marks: one denies, both give a value, both name the only one.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from functools import reduce
+from operator import or_
+
+from .claim_words import ATTRIBUTES, CONDITIONS, HOW_MANY, NOT_A_CLAIM, RANKS, STATES, THE_ONE, UNIQUE
+from .claims import Claim, claims_of
+from .opposites import DENIES, EXCLUSIVE, NEGATES, SAME
+from .words import BITS, Bits, Sentence, WordSet, split, token_set, word_set
+
+_HEAD, _TAIL = 10, 8
+"""Sentences of a step that are looked at."""
+_MOST_REMEMBERED = 40
+"""Of each kind."""
+_LONGEST = 60
+_MOST_COMPARED = 6
+"""Earlier sentences of each kind that one is held against; whoever says the same all the time says it in these."""
+_FEWEST_COMMON = 2
+_SHARE = 0.5
+"""Of the ideas of the shorter one of two sentences that may be about the same."""
+_IDEAS = (1 << BITS) - 1
+_DENIES, _VALUE, _UNIQUE, _VERB, _NO_CLAIM = (1 << place for place in range(5))
+_PARTS = re.compile(r"[,;:()\u2014\u2013-]|\b(?:because|since|so|therefore|which|given|that)\b")
+"""What may part a clause that claims something from one that does not."""
+_VALUES = EXCLUSIVE.keys() | HOW_MANY.keys() | ATTRIBUTES | {"after", "before", "than"}
+_ONLY = UNIQUE | {"arrive", "arrives", "belongs", "default", "departs", "located", "matters", "owned", "owner"}
+_DENYING = re.compile(r"un(?!der|til|i)|non|dis|mis|(?:in|im|ir|il)\w+[ai]ble")
+_SHORTEST_DENIAL = 7
+_SHORTEST_NAME = 3
+_PERSON = word_set(("person",))
+
+
+class Remark:
+    """One sentence of a thought."""
+
+    __slots__ = ("_claims", "bits", "count", "index", "marks", "may_claim", "negations", "text", "words")
+
+    def __init__(self, index: int, sentence: Sentence) -> None:
+        self.index = index
+        self.text, self.words = sentence
+        ideas = reduce(or_, map(_ideas.__getitem__, self.words), 0)
+        self.bits: WordSet = ideas & _IDEAS
+        self.count = self.bits.bit_count()
+        self.marks = ideas >> BITS
+        self.negations = sum(map(NEGATES.__contains__, self.words)) if self.marks & _DENIES else 0
+        if self.words[0] in THE_ONE or self.text.startswith("`"):
+            self.marks |= _UNIQUE
+        self.may_claim = self.marks & _VERB != 0 and self.count >= _FEWEST_COMMON
+        """Whether it has a verb, and is more than a plan or a guess."""
+        if self.may_claim and self.marks & _NO_CLAIM:
+            self.may_claim = _PARTS.search(self.text) is not None
+        self._claims: list[Claim] | None = None
+
+    @property
+    def has_number(self) -> bool:
+        """Whether there is a digit in it."""
+        return self.marks & _VALUE != 0 and any(map(str.isdigit, self.text))
+
+    def claims(self) -> list[Claim]:
+        """What it claims, taken apart when it is first asked for."""
+        if self._claims is None:
+            self._claims = claims_of(self.text, self.words or split(self.text))
+        return self._claims
+
+
+class Remarks:
+    """The last sentences of a run."""
+
+    __slots__ = ("_denying", "_ever", "_plain", "_unique", "_values")
+
+    def __init__(self) -> None:
+        self._ever: WordSet = 0
+        """All ideas that any of them had."""
+        self._denying: deque[Remark] = deque(maxlen=_MOST_REMEMBERED)
+        self._plain: deque[Remark] = deque(maxlen=2 * _MOST_REMEMBERED)
+        self._values: deque[Remark] = deque(maxlen=_MOST_REMEMBERED)
+        self._unique: deque[Remark] = deque(maxlen=_MOST_REMEMBERED)
+
+    def add(self, remarks: list[Remark]) -> None:
+        """Remember the sentences of a step."""
+        for remark in remarks:
+            remark.words = []  # they can be had from the text again, and take up most of the room
+            if not remark.may_claim:
+                continue
+            self._ever |= remark.bits
+            (self._denying if remark.marks & _DENIES else self._plain).append(remark)
+            if remark.marks & _VALUE:
+                self._values.append(remark)
+            if remark.marks & _UNIQUE:
+                self._unique.append(remark)
+
+    def that_may_exclude(self, remark: Remark, since: int) -> Iterator[Remark]:
+        """Sentences of the steps since then about the same that may say otherwise, of each kind the latest first."""
+        if not remark.may_claim or (remark.bits & self._ever).bit_count() < _FEWEST_COMMON:
+            return
+        bits, marks = remark.bits, remark.marks
+        kinds = [self._plain, self._denying] if marks & _DENIES else [self._denying]
+        if marks & _VALUE:
+            kinds.append(self._values)
+        if marks & _UNIQUE:
+            kinds.append(self._unique)
+        for kind in kinds:
+            compared = 0
+            for past in reversed(kind):
+                if past.index < since or compared >= _MOST_COMPARED:
+                    break
+                common = (past.bits & bits).bit_count()
+                if common >= _FEWEST_COMMON and common >= _SHARE * min(past.count, remark.count):
+                    compared += 1
+                    yield past
+
+
+def remarks_of(index: int, sentences: list[Sentence]) -> list[Remark]:
+    """Those sentences of a step that are long enough to say something and short enough to be one."""
+    if len(sentences) > _HEAD + _TAIL:
+        sentences = sentences[:_HEAD] + sentences[-_TAIL:]
+    return [
+        Remark(index, sentence)
+        for sentence in sentences
+        if 2 < len(sentence[1]) <= _LONGEST and "?" not in sentence[0][-2:]
+    ]
+
+
+def _idea(word: str) -> int:
+    """The bit of a word, and above all of those the marks that it gives its sentence."""
+    if word.isdigit():  # of a long number it can be told what it names
+        return _VALUE << BITS | (token_set((word,)) if len(word) >= _SHORTEST_NAME else 0)
+    marks = 0
+    if word in DENIES or (len(word) >= _SHORTEST_DENIAL and _DENYING.match(word)):
+        marks |= _DENIES
+    if word in _VALUES or not word.isalpha():
+        marks |= _VALUE
+    if word in _ONLY:
+        marks |= _UNIQUE
+    if word in STATES or word.endswith(("ed", "s")):
+        marks |= _VERB
+    if word in NOT_A_CLAIM or word in CONDITIONS:
+        marks |= _NO_CLAIM
+    person = _PERSON if word in RANKS else 0  # whoever has a rank is not named with it
+    return marks << BITS | person | word_set((EXCLUSIVE.get(word) or SAME.get(word, word),))
+
+
+_ideas = Bits(_idea)
