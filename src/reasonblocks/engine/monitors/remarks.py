@@ -7,7 +7,7 @@ whether they can differ at all by a few marks: one denies, both give a value, bo
 import re
 from collections import deque
 from collections.abc import Iterator
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import or_
 
 from .claim_words import ATTRIBUTES, CONDITIONS, HOW_MANY, NOT_A_CLAIM, RANKS, STATES, THE_ONE, UNIQUE
@@ -20,7 +20,7 @@ _HEAD, _TAIL = 10, 8
 _MOST_REMEMBERED = 40
 """Of each kind."""
 _LONGEST = 60
-_MOST_COMPARED = 6
+_MOST_COMPARED = 3
 """Earlier sentences of each kind that one is held against; whoever says the same all the time says it in these."""
 _FEWEST_COMMON = 2
 _SHARE = 0.5
@@ -66,7 +66,7 @@ class Remark:
     def claims(self) -> list[Claim]:
         """What it claims, taken apart when it is first asked for."""
         if self._claims is None:
-            self._claims = claims_of(self.text, self.words or split(self.text))
+            self._claims = _claims_in(self.text)
         return self._claims
 
 
@@ -115,6 +115,12 @@ class Remarks:
                 if common >= _FEWEST_COMMON and common >= _SHARE * min(past.count, remark.count):
                     compared += 1
                     yield past
+
+
+@lru_cache(maxsize=2_048)
+def _claims_in(text: str) -> list[Claim]:
+    """What a sentence claims. Plans, phrases of a prompt and reports come again and again, in one run and in many."""
+    return claims_of(text, split(text))
 
 
 def remarks_of(index: int, sentences: list[Sentence]) -> list[Remark]:
