@@ -27,7 +27,7 @@ from .words import WordSet, phrases, split, token_set
 _NAME = "verification_skip"
 _CALL_FAILED = 0.75
 _NO_CALL = 0.7
-_BARE = 0.4
+_BARE = 0.3
 _SHORTEST_ID = 6
 _GOES_AHEAD = phrases(
     "agree, confirm, confirmed, do it, do that, fine, go ahead, okay, please, proceed, sounds good, sounds great",

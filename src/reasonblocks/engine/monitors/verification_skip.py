@@ -20,7 +20,7 @@ from .words import WordSet, number_set, split
 
 _AFTER_FAILURE = 0.75
 _NEVER_TRIED = 0.7
-_ONLY_LOOKED_AT = 0.4
+_ONLY_LOOKED_AT = 0.3
 _NOTHING_KNOWN = 0.65
 _NOT_SEEN = 0.65
 _PUT_OFF = 0.7
