@@ -231,3 +231,21 @@ def test_the_order_of_words_does_not_matter() -> None:
     """Two ways to say the same have the same key."""
     first, second = claims("The status of #W88123 is pending."), claims("For #W88123 the status is pending.")
     assert first[0].key == second[0].key
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "For 2024-06-0{} I found one at $6{}9.",
+        "With option 99247323{} the total is $5{}1.",
+        "There is more; the next part is {}{}.",
+    ],
+)
+def test_what_is_said_of_one_after_the_other_is_a_list(
+    scores: Callable[[str, Sequence[ObservedStep]], list[float]], said: str
+) -> None:
+    """Another date, another id, the next page: another price is no contradiction."""
+    steps = [
+        ObservedStep(said.format(number, number), "look_up", f'{{"n": {number}}}', "found") for number in range(1, 6)
+    ]
+    assert max(scores("claim_contradiction", steps)) < 0.35

@@ -18,7 +18,7 @@ from .claims import Claim
 from .conflicts import conflict, nearly
 from .features import StepFeatures, quote
 from .remarks import Remark, Remarks, remarks_of
-from .restatements import Restatements
+from .restatements import Restatements, one_number_apart
 from .words import WordSet, number_set, overlap, phrases, size, split, token_set, word_set
 
 _MOST_STEPS = 20
@@ -118,6 +118,8 @@ class _State:
         for turned in self._restated.next(step, remarks):
             if _acknowledged(step.thought, turned.text, turned.earlier):
                 continue
+            if turned.kind == "value" and not one_number_apart(turned.earlier, turned.text):
+                continue
             reason = f"{_REASONS[turned.kind]}, and nothing about it was learned since step {turned.at}."
             quotes = [quote(turned.earlier), quote(turned.text)]
             return _reading(_SCORES[turned.kind], reason, [turned.at, step.index], quotes)
@@ -129,6 +131,8 @@ class _State:
             for kind, held, claim in self._excluded(remark):
                 index, earlier = held
                 if self._may_differ(index, earlier, claim, kind) or _acknowledged(step.thought, claim.text):
+                    continue
+                if kind == "value" and not one_number_apart(earlier.text, claim.text):
                     continue
                 reason = f"{_REASONS[kind]}, and nothing about it was changed or learned since step {index}."
                 quotes = [quote(earlier.text), quote(claim.text)]

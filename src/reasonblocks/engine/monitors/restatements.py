@@ -5,7 +5,7 @@ it was never heard of in the run: a figure that a result or a person gave is new
 """
 
 import re
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple
@@ -46,6 +46,10 @@ _NUMBER = re.compile(
     r"(%|[kmgt]b|[cm]?m|kg|ms)?(?![\w:/-]|\.\d)",
     re.IGNORECASE,
 )
+_FIGURE = re.compile(r"\d(?:[\d.,:/-]*\d)?")
+"""A number, a date or the digits of an id, as a whole."""
+_COUNTS_ON = frozenset("batch chunk fetching following next offset page pages part portion remaining slice".split())
+"""Words of somebody who goes through something piece by piece."""
 _DIGITS = bytes(code if chr(code) in "0123456789.:" else 32 for code in range(256))
 """Whatever parts numbers, as a table over bytes."""
 _SHORT = frozenset("a am an as at be by d do he i if in is it ll m me my no of on or re s so t to up us ve we".split())
@@ -259,3 +263,14 @@ def _plain(words: Iterable[str]) -> list[str]:
 def _numbers_of(text: str) -> list[bytes]:
     """The numbers of a text as they are written, quickly: a point that ends a sentence may stay with one."""
     return text[:_LONGEST_RESULT].replace(",", "").encode("ascii", "replace").translate(_DIGITS).split()
+
+
+def one_number_apart(first: str, second: str) -> bool:
+    """Whether two sentences differ in one number at most, and none of them counts on.
+
+    What is said of one date, id or page and then of the next is a list, however alike it sounds.
+    """
+    ours, theirs = Counter(_FIGURE.findall(first)), Counter(_FIGURE.findall(second))
+    if (ours - theirs).total() > 1 or (theirs - ours).total() > 1:
+        return False
+    return _COUNTS_ON.isdisjoint(split(first)) and _COUNTS_ON.isdisjoint(split(second))
