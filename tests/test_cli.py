@@ -214,6 +214,7 @@ def test_an_embedder_that_cannot_be_is_refused(data_dir: Path) -> None:
 # -- demo ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_demo_ends_without_a_word_on_stderr() -> None:
     """As a process of its own: an engine in memory is closed before the interpreter takes its threads away."""
     done = subprocess.run(

@@ -46,6 +46,7 @@ def test_one_line_per_run_and_one_entry_per_step(runs: Path, tmp_path: Path) -> 
     assert any(entry["inject"] for entry in lines[1]["steps"])
 
 
+@pytest.mark.slow
 def test_any_number_of_jobs_writes_the_same_bytes(runs: Path, tmp_path: Path) -> None:
     """In processes with other hash seeds, too; and gzipped, the file has no time in it."""
     for name, jobs in (("one", 1), ("two", 2)):
