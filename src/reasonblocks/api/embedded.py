@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..engine.answers import Evaluation
 from ..engine.errors import Conflict, EngineError
 from ..engine.principal import LOCAL
 from ..engine.requests import EvaluateRequest, RetrieveRequest, TraceStep
@@ -197,18 +198,23 @@ async def _evaluated(engine: "Engine", trajectory: Trajectory, cursor: Cursor) -
         except EngineError as error:
             raise Unavailable(describe(error)) from error
         cursor.held, cursor.last = len(steps), steps[-1] if steps else None
-        return MonitorEvaluation(
-            inject=answer.inject,
-            intervention_text=answer.intervention_text,
-            fired=tuple(answer.fired),
-            scores=answer.scores,
-            composite=answer.composite,
-            failure_type=answer.failure_type,
-            intervention_source=answer.intervention_source,
-            injection_path=answer.injection_path,
-            pattern_id=answer.pattern_id,
-        )
+        return as_seen_by_the_client(answer)
     raise Unavailable("the engine and this run do not agree on the steps it holds")
+
+
+def as_seen_by_the_client(answer: Evaluation) -> MonitorEvaluation:
+    """An evaluation of the engine, without what only a server's answer shows."""
+    return MonitorEvaluation(
+        inject=answer.inject,
+        intervention_text=answer.intervention_text,
+        fired=tuple(answer.fired),
+        scores=answer.scores,
+        composite=answer.composite,
+        failure_type=answer.failure_type,
+        intervention_source=answer.intervention_source,
+        injection_path=answer.injection_path,
+        pattern_id=answer.pattern_id,
+    )
 
 
 def _trace_step(step: StepRecord) -> TraceStep:

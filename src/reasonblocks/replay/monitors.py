@@ -1,5 +1,6 @@
 """The monitors of a replay: those of the engine, asked without an engine."""
 
+from ..api.embedded import as_seen_by_the_client
 from ..api.wire import cap
 from ..engine.answers import Evaluation
 from ..engine.monitors.evaluation import evaluate_reading
@@ -31,17 +32,7 @@ class ReplayedMonitors(MonitorSteeringInjection):
             reading = self._trajectory.observe(_observed(step))
         answer = evaluate_reading(reading, self._fixed_weights, self._suite.failure_types, state.model)
         self.answer = answer
-        return MonitorEvaluation(
-            inject=answer.inject,
-            intervention_text=answer.intervention_text,
-            fired=tuple(answer.fired),
-            scores=answer.scores,
-            composite=answer.composite,
-            failure_type=answer.failure_type,
-            intervention_source=answer.intervention_source,
-            injection_path=answer.injection_path,
-            pattern_id=answer.pattern_id,
-        )
+        return as_seen_by_the_client(answer)
 
     @property
     def signs(self) -> dict[str, float]:

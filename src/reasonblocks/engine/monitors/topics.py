@@ -22,7 +22,7 @@ _NAMES_IN_THOUGHT, _NAMES_IN_ARGUMENTS = 1_000, 400
 _SHORTEST_NAME, _LONGEST_NAME = 7, 120
 _LONG_NUMBER = 5
 """With this many digits a number names something."""
-_HOST = re.compile(r"\b[a-z]{2,10}://[^\s/\"']{1,200}(?:/wiki/)?", re.IGNORECASE)
+_HOST = re.compile(r"\b[a-z]{2,10}://[^\s/\"']{1,200}", re.IGNORECASE)
 _AROUND_NAMES = "\"'`,;:.!?()[]{}<>*#=|&$"
 
 _OF_ANY_TASK = (
