@@ -4,11 +4,12 @@
 PYTHON ?= python3
 VENV   ?= .venv
 ARGS   ?=
+JOBS   ?= auto
 
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --no-input -qq
-PYTEST := PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest
+PYTEST := PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
@@ -18,7 +19,8 @@ MAKEFLAGS += --no-print-directory
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 	@echo
-	@echo "  PYTHON=python3.12 chooses the interpreter of a new $(VENV); ARGS='-k fsm -x' goes to pytest."
+	@echo "  PYTHON=python3.12 chooses the interpreter of a new $(VENV); ARGS='-k fsm -x' goes to pytest;"
+	@echo "  JOBS=0 runs the tests in one process (to debug one), else there is one for each core."
 
 install: $(STAMP) ## Create the virtual environment (done by every other target when needed)
 

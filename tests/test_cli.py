@@ -53,7 +53,7 @@ def data_dir(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], ["demo", "index", "keys", "replay", "report", "serve", "--version"]),
+        ([], ["demo", "index", "keys", "replay", "report", "serve", "trace", "--version"]),
         (["keys"], ["create", "list", "revoke"]),
         (["keys", "create"], ["--org", "--project", "--name", "--test", "--data-dir", "REASONBLOCKS_DATA_DIR"]),
         (["keys", "list"], ["--org", "--data-dir"]),

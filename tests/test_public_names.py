@@ -16,11 +16,9 @@ from reasonblocks.types import FSMState
 
 def test_the_exported_names_are_these() -> None:
     """`reasonblocks` exports what it says, sorted, and nothing else."""
-    assert reasonblocks.__all__ == sorted(reasonblocks.__all__, key=str.lower) or reasonblocks.__all__ == [
-        "ReasonBlocks",
-        "__version__",
-    ]
-    assert dir(reasonblocks) == ["ReasonBlocks", "__version__"]
+    assert reasonblocks.__all__ == sorted(reasonblocks.__all__)
+    assert dir(reasonblocks) == ["ReasonBlocks", "SQLiteMonitorSink", "__version__"]
+    assert [name for name in reasonblocks.__all__ if not hasattr(reasonblocks, name)] == []
     with pytest.raises(AttributeError, match="no attribute 'Nonsense'"):
         reasonblocks.Nonsense  # noqa: B018
 
@@ -65,7 +63,7 @@ def test_the_constructor_takes_these_arguments() -> None:
     assert parameters(ReasonBlocks) == (
         "api_key base_url step_timeout e_traces_enabled monitors_enabled live_streaming_enabled steer task_profile "
         "monitor_weights model_routing fsm_thresholds token_budget cache_control injections redact on_injection "
-        "data_dir otel allow_insecure_http"
+        "data_dir otel allow_insecure_http sinks"
     )
     kinds = {p.kind for name, p in inspect.signature(ReasonBlocks).parameters.items() if name != "api_key"}
     assert kinds == {inspect.Parameter.KEYWORD_ONLY}

@@ -17,7 +17,7 @@ from .runtime.deadline import StepBudget
 from .settings import CacheControl
 from .steering.compose import Composed, Markers, compose, with_guidance_uncached
 from .steering.plan import Policy, Prepared
-from .telemetry.stream import TelemetryStream
+from .telemetry.streams import Streams
 from .types import FSMState
 
 Response = ModelResponse[Any] | AIMessage | ExtendedModelResponse[Any]
@@ -30,9 +30,9 @@ class Setup:
     policy: Policy
     outlets: Outlets
     budget: StepBudget
-    stream: TelemetryStream | None
+    streams: Streams
     owner: object
-    """Whoever made the middleware: it may not be collected, and its stream retired, while one is in use."""
+    """Whoever made the middleware: it may not be collected, and its streams retired, while one is in use."""
     facts: Mapping[str, Any]
     """What `run_start` says about every run."""
     first_run_id: str | None = None

@@ -23,7 +23,9 @@ from .run import Outlets
 from .runtime.deadline import StepBudget
 from .steering.plan import Policy
 from .steering.scoring import score_step
+from .telemetry.sqlite_sink import SQLiteMonitorSink
 from .telemetry.stream import DRAIN_SECONDS, TelemetryStream
+from .telemetry.streams import Streams
 from .types import FSMState, InjectionNotice
 
 
@@ -56,6 +58,7 @@ class ReasonBlocks:
         data_dir: str | Path | None = None,
         otel: object = None,
         allow_insecure_http: bool | None = None,
+        sinks: Iterable[SQLiteMonitorSink] = (),
     ) -> None:
         _refuse_what_is_not_built(otel)
         timeout = settings.seconds("step_timeout", step_timeout, settings.DEFAULT_STEP_TIMEOUT)
@@ -72,6 +75,7 @@ class ReasonBlocks:
         streams = settings.flag("live_streaming_enabled", live_streaming_enabled, True)
         redact, on_injection = _callable("redact", redact), _callable("on_injection", on_injection)
         budget = settings.budget(token_budget)
+        files = [TelemetryStream(sink) for sink in _checked_sinks(sinks)]
         # Last: it may open a database, which is in vain where another setting cannot work.
         self._backend, self._where = connect(
             api_key,
@@ -83,16 +87,18 @@ class ReasonBlocks:
         self.api = ReasonBlocksAPI(backend=self._backend)
         """Lookups by hand, for injections of one's own."""
         self._stream = TelemetryStream(self._backend)
+        self._streams = Streams((self._stream, *files))
+        posting = self._streams if streams else Streams(files)
         self._outlets = Outlets(
             backend=self._backend,
-            post=self._stream.post if streams else None,
+            post=posting.post if posting else None,
             redact=redact,
             on_injection=on_injection,
             steer=self._steer,
             score_window=self._fsm.longest_window,
             token_budget=budget,
         )
-        weakref.finalize(self, self._stream.retire).atexit = False
+        weakref.finalize(self, self._streams.retire).atexit = False
 
     def middleware(
         self,
@@ -126,7 +132,7 @@ class ReasonBlocks:
                 policy=self._policy(model, profile),
                 outlets=self._outlets,
                 budget=self._budget,
-                stream=self._stream if self._outlets.post is not None else None,
+                streams=self._streams,
                 owner=self,
                 facts=facts,
                 first_run_id=checked_run_id(run_id),
@@ -154,14 +160,14 @@ class ReasonBlocks:
 
     def close(self) -> None:
         """Deliver what is on its way, for at most 5 s, and leave no thread; the next run starts it again."""
-        self._stream.flush(DRAIN_SECONDS)
-        self._stream.close()
+        self._streams.flush(DRAIN_SECONDS)
+        self._streams.close()
         self._backend.close()
 
     async def aclose(self) -> None:
         """As `close`, without blocking the event loop; its connections are closed too."""
-        await self._stream.aflush(DRAIN_SECONDS)
-        await self._stream.aclose()
+        await self._streams.aflush(DRAIN_SECONDS)
+        await self._streams.aclose()
         await self._backend.aclose()
 
     def __enter__(self) -> Self:
@@ -229,6 +235,17 @@ def _checked_injections(injections: Iterable[BaseInjection]) -> tuple[BaseInject
     for injection in found:
         if not isinstance(injection, BaseInjection):
             raise SettingsError(f"injections holds {injection!r:.80}; {expected}")
+    return found
+
+
+def _checked_sinks(sinks: Iterable[SQLiteMonitorSink]) -> tuple[SQLiteMonitorSink, ...]:
+    expected = "expected SQLiteMonitorSink objects in a list"
+    if not isinstance(sinks, Iterable):
+        raise SettingsError(f"sinks is {sinks!r:.80}; {expected}")
+    found = tuple(sinks)
+    for sink in found:
+        if not isinstance(sink, SQLiteMonitorSink):
+            raise SettingsError(f"sinks holds {sink!r:.80}; {expected}")
     return found
 
 

@@ -93,14 +93,12 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
     def close(self) -> None:
         """Deliver what is on its way, for at most 5 s; the middleware stays usable."""
         self._book.settle()
-        if self._setup.stream is not None:
-            self._setup.stream.flush(DRAIN_SECONDS)
+        self._setup.streams.flush(DRAIN_SECONDS)
 
     async def aclose(self) -> None:
         """As `close`, without blocking the event loop."""
         self._book.settle()
-        if self._setup.stream is not None:
-            await self._setup.stream.aflush(DRAIN_SECONDS)
+        await self._setup.streams.aflush(DRAIN_SECONDS)
 
     def __enter__(self) -> Self:
         open_block()

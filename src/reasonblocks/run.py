@@ -363,6 +363,7 @@ def _as_redacted(record: StepRecord, event: Event | None) -> StepRecord:
 def _details(prepared: Prepared, entry: StepLogEntry) -> dict[str, Any]:
     """What `metadata.reasonblocks` of a step event holds."""
     return {
+        "timestamp": entry.timestamp,
         "composite": entry.composite,
         "scores": entry.scores,
         "difficulty": entry.difficulty,

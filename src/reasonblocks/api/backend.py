@@ -33,7 +33,31 @@ class Query:
     failure_type: str | None = None
 
 
-class Backend(Protocol):
+class Destination(Protocol):
+    """Where a stream delivers events: a backend, or a file."""
+
+    @property
+    def batches(self) -> bool:
+        """Whether events may be sent many at a time."""
+
+    @property
+    def linger_seconds(self) -> float:
+        """How long the first event after a pause waits for company."""
+
+    async def discover(self) -> None:
+        """Ask, once, what the destination offers beyond the old protocol."""
+
+    async def send(self, event: Event) -> None:
+        """Deliver one event; raises `Unavailable` (try again) or `Rejected` (do not)."""
+
+    async def send_batch(self, events: Sequence[bytes]) -> list[tuple[int, str]]:
+        """Deliver encoded events in order; what was refused comes back by its index, with the reason."""
+
+    def release(self) -> None:
+        """Nobody will ask any more; never waits, a finaliser may call it."""
+
+
+class Backend(Destination, Protocol):
     """Lookups may raise `Unavailable`; they are bounded by the caller's deadline."""
 
     def refusal(self) -> str | None:
@@ -49,25 +73,8 @@ class Backend(Protocol):
         """A run is over: what is held for its next evaluation may go."""
 
     @property
-    def batches(self) -> bool:
-        """Whether events may be sent many at a time."""
-
-    @property
-    def linger_seconds(self) -> float:
-        """How long the first event after a pause waits for company."""
-
-    @property
     def interrupts(self) -> bool:
         """Whether it wants to know that a run waits for a person."""
-
-    async def discover(self) -> None:
-        """Ask, once, what the backend offers beyond the old protocol."""
-
-    async def send(self, event: Event) -> None:
-        """Deliver one event; raises `Unavailable` (try again) or `Rejected` (do not)."""
-
-    async def send_batch(self, events: Sequence[bytes]) -> list[tuple[int, str]]:
-        """Deliver encoded events in order; what the backend refused comes back by its index, with the reason."""
 
     def stats(self) -> dict[str, Any]:
         """How this backend is doing, for `ReasonBlocks.stats()`."""
@@ -77,6 +84,3 @@ class Backend(Protocol):
 
     async def aclose(self) -> None:
         """As `close`, and of what this backend holds on the current event loop."""
-
-    def release(self) -> None:
-        """Nobody will ask any more; never waits, a finaliser may call it."""

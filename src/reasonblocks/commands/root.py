@@ -10,6 +10,7 @@ from .keys import keys
 from .replay import replay
 from .report import report
 from .serve import serve
+from .trace import trace
 
 
 class Commands(click.Group):
@@ -29,5 +30,5 @@ def reasonblocks() -> None:
     """Watch AI agents while they work, and say the right sentence in time."""
 
 
-for command in (demo, index, keys, replay, report, serve):
+for command in (demo, index, keys, replay, report, serve, trace):
     reasonblocks.add_command(command)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..api.backend import Backend, Event
+from ..api.backend import Destination, Event
 from ..api.wire import BODY_ROOM, encode_event
 from ..errors import Rejected, Unavailable
 from ..limits import MAX_EVENTS
@@ -92,7 +92,7 @@ class TelemetryStream:
 
     name = "telemetry"
 
-    def __init__(self, backend: Backend) -> None:
+    def __init__(self, backend: Destination) -> None:
         self._backend = backend
         self._mailbox: Mailbox[Parcel] = Mailbox(MAILBOX_LIMIT, _evict)
         self._numbers = itertools.count(1)  # `next` on it is atomic: posting takes no lock
