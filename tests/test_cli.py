@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -19,6 +20,7 @@ from typing import NamedTuple
 import httpx
 import pytest
 from click.testing import CliRunner, Result
+from rich.console import Console
 
 from reasonblocks import __version__
 from reasonblocks.commands.root import reasonblocks
@@ -228,15 +230,60 @@ def test_the_demo_shows_a_loop_that_is_caught(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("REASONBLOCKS_DISABLED", "1")  # what is set for one's own agents does not change the story
     told = run("demo")
     assert (told.exit_code, told.stderr) == (0, "")
-    watched, steered = told.stdout.split("--- steered ---")
+    asked, watched, steered = re.split(r"with(?:out)? steering ─", told.stdout)
+    assert "How long does a session" in asked
     for story in (watched, steered):
-        assert re.search(r"semantic_loop \d\.\d+ FIRED", story)
-    assert "unsaid" in watched
-    assert "hears" in steered
-    assert "hears" not in watched.split("--- watched")[1]
-    calls = {name: int(number) for name, number in re.findall(r"^(watched|steered): +(\d+) model calls", steered, re.M)}
-    assert calls["steered"] < calls["watched"]
-    assert "1800 seconds" in steered.splitlines()[-1]
+        assert re.search(r"loop +\S+ \d\.\d\d fired", story)
+    assert "would have been told (semantic_loop fired)" in watched
+    assert "would have been told" not in steered
+    assert "told (semantic_loop fired)" in steered
+    without, with_ = re.findall(r"^with(?:out)? steering +(\d+) +([\d,]+)", steered, re.MULTILINE)
+    assert int(with_[0]) < int(without[0])
+    assert "1800 seconds" in steered
+    assert "middleware=[rb.middleware(" in steered
+
+
+def test_the_demo_without_guidance_does_not_turn_round() -> None:
+    """What changes the model's course is the guidance in its prompt, and nothing else: without it, it never does."""
+    from reasonblocks.demo.model import GIVES_UP, READS
+    from reasonblocks.demo.story import tell
+
+    without, with_ = tell(Console(file=io.StringIO(), width=120))
+    assert without.answer == GIVES_UP
+    assert READS not in [moment.said for moment in without.moments]
+    turned = next(moment for moment in with_.moments if moment.said == READS)
+    assert turned.notice is not None
+    assert turned.notice.applied
+    assert turned.notice.monitors_fired == ("semantic_loop",)
+
+
+def test_the_demo_is_told_in_a_terminal_as_it_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a terminal both runs are drawn while they go on, and whole at the end; no frame is higher than the screen."""
+    from reasonblocks.demo import story
+
+    monkeypatch.setattr(story, "THINK_SECONDS", 0.02)
+    monkeypatch.setattr(story, "FRAME_SECONDS", 0.01)
+    shown = io.StringIO()
+    story.tell(Console(file=shown, width=120, height=30, force_terminal=True))
+    frames = re.split(r"\x1b\[1A\x1b\[2K(?:\x1b\[1A\x1b\[2K)*", shown.getvalue())
+    assert len(frames) > 5
+    assert max(frame.count("\n") for frame in frames[1:-1]) <= 30
+
+
+def test_the_demo_can_be_kept_as_a_picture(tmp_path: Path) -> None:
+    """The SVG holds the story and loads nothing from anywhere."""
+    picture = tmp_path / "demo.svg"
+    assert run("demo", "--picture", picture).exit_code == 0
+    drawn = picture.read_text()
+    assert "search_code" in drawn
+    assert re.findall(r"(?:href|src|url)\W+https?://", drawn) == []
+
+
+def test_a_model_that_cannot_be_made_is_named() -> None:
+    """The message says what is expected, and which package or key is missing."""
+    message = complaint(run("demo", "--model", "nobody:nothing"))
+    assert "'nobody:nothing'" in message
+    assert "expected PROVIDER:MODEL" in message
 
 
 # -- serve -----------------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 """A chat model that follows a script, and reads its system message before every reply."""
 
+import asyncio
 from itertools import count
 from typing import Any
 
-from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models.chat_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 from langchain_core.outputs import ChatGeneration, ChatResult
@@ -34,6 +35,8 @@ class ScriptedModel(BaseChatModel):
     """Searches on and on with other words; what turns it round is guidance that quotes its own searches."""
 
     model_name: str = "scripted"
+    think_seconds: float = 0.0
+    """How long it seems to think, for those who watch."""
 
     @property
     def _llm_type(self) -> str:
@@ -51,6 +54,16 @@ class ScriptedModel(BaseChatModel):
         **kwargs: Any,
     ) -> ChatResult:
         return ChatResult(generations=[ChatGeneration(message=_reply(messages))])
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        await asyncio.sleep(self.think_seconds)
+        return self._generate(messages)
 
 
 def _reply(messages: list[BaseMessage]) -> AIMessage:

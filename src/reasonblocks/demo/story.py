@@ -1,103 +1,77 @@
-"""The demo itself: the same agent once only watched, once steered, told step by step."""
+"""The demo itself: the same agent without and with steering, side by side."""
 
-import textwrap
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import asyncio
+import re
+from pathlib import Path
 
-from langchain.agents import create_agent
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain.chat_models import init_chat_model
+from langchain_core.language_models import BaseChatModel
+from rich.console import Console
+from rich.live import Live
+from rich.terminal_theme import MONOKAI
 
-from ..client import ReasonBlocks
-from ..types import InjectionNotice, StepLogEntry
+from ..errors import SettingsError
+from ..runtime.contain import describe
 from .model import ScriptedModel
-from .world import QUESTION, TOOLS
+from .scene import Scene
+from .view import stage, verdict
+from .world import QUESTION
 
-SYSTEM = "You answer questions about a small web service. Use the tools to look at its files."
-INDENT = " " * 11
-Print = Callable[[str], object]
+THINK_SECONDS = 0.4
+"""How long the scripted model seems to think where somebody watches."""
+FRAME_SECONDS = 0.1
+SCRIPTED = (
+    "Its model follows a script: it searches with other words, again and again, unless its prompt tells it "
+    "that it does. Nothing is sent anywhere, nothing is kept."
+)
+NEXT = """
+On an agent of your own:
 
+    rb = ReasonBlocks()    # the engine in this process: no key, no service
+    agent = create_agent(model, tools, middleware=[rb.middleware(task="...")])
 
-@dataclass(frozen=True)
-class Outcome:
-    """How a run of the demo's agent ended."""
-
-    answer: str
-    model_calls: int
-    tokens: int
-
-
-def tell(show: Print) -> tuple[Outcome, Outcome]:
-    """Run the agent twice and tell what happens: watched, then steered."""
-    show(f"The agent is asked: {QUESTION}")
-    show("Its model follows a script: it searches with other words, again and again, unless its prompt tells it more.")
-    show("")
-    show("--- watched only (steer=False) ---")
-    watched = run(show, steer=False)
-    show("")
-    show("--- steered ---")
-    steered = run(show, steer=True)
-    show("")
-    for name, outcome in (("watched", watched), ("steered", steered)):
-        show(f"{name}: {outcome.model_calls:2} model calls, {outcome.tokens} tokens. {outcome.answer}")
-    return watched, steered
+then `reasonblocks runs` lists what it did and `reasonblocks explain RUN` says why.
+The same with a real model: reasonblocks demo --model anthropic:claude-sonnet-4-5
+"""
 
 
-def run(show: Print, *, steer: bool) -> Outcome:
-    """One run of the agent with an embedded engine that keeps nothing."""
-    notices: list[InjectionNotice] = []
-    with ReasonBlocks(data_dir=":memory:", steer=steer, on_injection=notices.append) as rb:
-        middleware = rb.middleware(agent_name="demo", task=QUESTION)
-        agent = create_agent(ScriptedModel(), TOOLS, system_prompt=SYSTEM, middleware=[middleware])
-        result = agent.invoke({"messages": [HumanMessage(QUESTION)]})
-        messages: list[BaseMessage] = result["messages"]
-        log = middleware.step_log
-    for line in _told(log, messages, notices):
-        show(line)
-    return Outcome(str(messages[-1].text), len(log), sum(entry.tokens for entry in log))
+def tell(console: Console, model: str | None = None) -> tuple[Scene, Scene]:
+    """Run the agent twice at once, and show what happens."""
+    chosen = _real(model) if model else ScriptedModel(think_seconds=THINK_SECONDS if console.is_terminal else 0.0)
+    console.print(f"The agent is asked: [bold]{QUESTION}[/bold]")
+    console.print(SCRIPTED if model is None else f"Its model is {model}; both runs begin alike.", style="bright_black")
+    scenes = Scene("without steering", steer=False), Scene("with steering", steer=True)
+    asyncio.run(_play(scenes, chosen, console))
+    console.print(stage(scenes, console, live=False))
+    console.print(verdict(scenes))
+    console.print(NEXT, highlight=False, markup=False, soft_wrap=True)
+    return scenes
 
 
-def _told(
-    log: Sequence[StepLogEntry], messages: Sequence[BaseMessage], notices: Sequence[InjectionNotice]
-) -> Iterator[str]:
-    replies = [message for message in messages if isinstance(message, AIMessage)]
-    results = {message.tool_call_id: message for message in messages if isinstance(message, ToolMessage)}
-    said = {notice.step: notice for notice in notices}
-    seen: set[str] = set()
-    for entry, reply in zip(log, replies, strict=True):
-        yield _head(entry)
-        if entry.step in said:
-            yield from _guidance(said[entry.step])
-        yield from _wrapped("agent", str(reply.text))
-        for call in reply.tool_calls:
-            arguments = ", ".join(f"{name}={value!r}" for name, value in call["args"].items())
-            yield f"   calls   {call['name']}({arguments})"
-            result = str(results[call["id"] or ""].text)
-            yield from _wrapped(
-                "gets", result if result not in seen else f"the same {len(result.splitlines())} lines again"
-            )
-            seen.add(result)
+def save_picture(console: Console, path: Path) -> None:
+    """Write what was shown as an SVG that loads nothing from anywhere."""
+    picture = console.export_svg(title="reasonblocks demo", theme=MONOKAI)
+    path.write_text(re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL))
 
 
-def _head(entry: StepLogEntry) -> str:
-    parts = [f"step {entry.step:2}", f"{entry.fsm_state:6}"]
-    if entry.difficulty is not None:
-        parts.append(f"difficulty {entry.difficulty:.2f}")
-    highest = max(entry.scores.items(), key=lambda item: item[1], default=("", 0.0))
-    if highest[1] > 0:
-        parts.append(f"{highest[0]} {highest[1]:.2f}" + (" FIRED" if highest[0] in entry.monitors_fired else ""))
-    return "  ".join(parts)
+async def _play(scenes: tuple[Scene, Scene], model: BaseChatModel, console: Console) -> None:
+    if not console.is_terminal:
+        await asyncio.gather(*(scene.play(model) for scene in scenes))
+        return
+    with Live(console=console, transient=True, auto_refresh=False) as live:
+        playing = asyncio.gather(*(scene.play(model) for scene in scenes))
+        while not playing.done():
+            live.update(stage(scenes, console, live=True), refresh=True)
+            await asyncio.wait((playing,), timeout=FRAME_SECONDS)
+        await playing
 
 
-def _guidance(notice: InjectionNotice) -> Iterator[str]:
-    label = "hears" if notice.applied else "unsaid"
-    for source, text in zip(notice.sources, notice.texts, strict=True):
-        if source == "E3Injection":
-            yield f"   {label:7} {len(text.splitlines())} lines of standing rules"
-        else:
-            yield from _wrapped(label, text)
-
-
-def _wrapped(label: str, text: str) -> Iterator[str]:
-    lines = [part for line in text.splitlines() for part in textwrap.wrap(line, 100) or [""]]
-    for number, line in enumerate(lines):
-        yield (f"   {label:7} " if number == 0 else INDENT) + line
+def _real(name: str) -> BaseChatModel:
+    try:
+        model: BaseChatModel = init_chat_model(name)
+    except Exception as error:
+        raise SettingsError(
+            f"the model {name!r} cannot be made: {describe(error)}; expected PROVIDER:MODEL, such as "
+            "anthropic:claude-sonnet-4-5, with its package installed and its key in the environment"
+        ) from error
+    return model
