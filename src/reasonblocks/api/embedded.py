@@ -6,7 +6,6 @@ happens on the process runtime's loop, where it lives.
 
 import asyncio
 import concurrent.futures
-import importlib
 import importlib.util
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -63,7 +62,6 @@ class EmbeddedBackend:
     """Longer than for a server: each delivery is a transaction in the agent's own process."""
 
     def __init__(self, data_dir: Path | None) -> None:
-        importlib.import_module("reasonblocks.engine.engine")  # here, where blocking is allowed
         self._data_dir = data_dir
         self._user = object()
         """Who we are among the users of a host; not ourselves, so that nobody keeps us alive."""

@@ -3,6 +3,7 @@
 import asyncio
 import concurrent.futures
 import contextlib
+import importlib
 import os
 import threading
 from collections.abc import Callable
@@ -34,6 +35,7 @@ class EngineHost:
 
     async def run(self) -> None:
         """Open the engine and keep it until told to leave; whatever ends this closes it."""
+        await asyncio.to_thread(importlib.import_module, "reasonblocks.engine.engine")  # not on a loop: it takes long
         from ..engine.engine import Engine
         from ..engine.settings import EngineSettings
 
