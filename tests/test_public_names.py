@@ -3,9 +3,11 @@
 import importlib
 import inspect
 import json
+import os
 import subprocess
 import sys
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
@@ -87,3 +89,28 @@ def test_types_need_no_langchain() -> None:
     check = f"import sys, reasonblocks.types, reasonblocks.fsm; print({heavy})"
     shown = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert shown.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("installed", "says"), [("0.3.27", "langchain 0.3.27 is installed"), (None, "is not installed")]
+)
+def test_an_old_langchain_is_named_with_the_command_that_helps(
+    tmp_path: Path, installed: str | None, says: str
+) -> None:
+    """Where LangChain is too old or not there, the error says which version is, and what to run."""
+    (tmp_path / "langchain").mkdir()
+    (tmp_path / "langchain" / "__init__.py").touch()
+    if installed:
+        information = tmp_path / f"langchain-{installed}.dist-info"
+        information.mkdir()
+        (information / "METADATA").write_text(f"Name: langchain\nVersion: {installed}\n")
+    hide = "import importlib.metadata as m; old = m.version\n" + (
+        "" if installed else "def gone(name): raise m.PackageNotFoundError(name)\nm.version = gone\n"
+    )
+    check = hide + "try:\n    from reasonblocks import ReasonBlocks\nexcept ImportError as error:\n    print(error)"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    shown = subprocess.run(
+        [sys.executable, "-c", check], capture_output=True, text=True, check=True, env=environment
+    ).stdout
+    assert says in shown
+    assert "pip install --upgrade 'langchain>=1.4,<2'" in shown

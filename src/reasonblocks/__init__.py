@@ -16,9 +16,30 @@ _LATER = {"ReasonBlocks": "client", "SQLiteMonitorSink": "telemetry.sqlite_sink"
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LATER:
+    if name not in _LATER:
+        raise AttributeError(f"module 'reasonblocks' has no attribute {name!r}")
+    try:
         return getattr(import_module(f".{_LATER[name]}", __name__), name)
-    raise AttributeError(f"module 'reasonblocks' has no attribute {name!r}")
+    except ImportError as error:
+        raise _explained(error) from error
+
+
+def _explained(error: ImportError) -> ImportError:
+    """The error, or what to do where it is an old LangChain that lacks something."""
+    package = (error.name or "").partition(".")[0]
+    if package not in ("langchain", "langchain_core", "langgraph"):
+        return error
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        found = f"langchain {version('langchain')} is installed"
+    except PackageNotFoundError:
+        found = "langchain is not installed"
+    return ImportError(
+        f"reasonblocks needs langchain 1.4 or later (and before 2), but {found}: "
+        "run `pip install --upgrade 'langchain>=1.4,<2'`",
+        name=error.name,
+    )
 
 
 def __dir__() -> list[str]:
