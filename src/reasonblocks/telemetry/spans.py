@@ -228,6 +228,8 @@ class RunSpans(NoSpans):
     @contained
     def pause(self) -> None:
         """End what is open: a person may take days, and what has not ended is not exported."""
+        if self._step is not None and self._returned():
+            self._step.add_event(semantics.EVENT_STEP, self._step_event())
         self._end_step()
         span, self._run_span = self._run_span, None
         if span is not None:
@@ -244,11 +246,11 @@ class RunSpans(NoSpans):
         if span is None:
             span = self._child(semantics.SPAN_RUN_FINISH, self._root)
         span.set_attributes({**told, semantics.RUN_STEPS: steps})
-        span.add_event(semantics.EVENT_RUN_FINISH, told)
         if failed and error is not None:
             _add_exception(span, error, self._manner.messages)
         elif failed:
             _fail(span, semantics.OTHER_ERROR, outcome)
+        span.add_event(semantics.EVENT_RUN_FINISH, told)
         span.end()
 
     # -- a step ----------------------------------------------------------------------------------
@@ -368,21 +370,25 @@ class RunSpans(NoSpans):
         """The tools have answered."""
         if self._step is None:
             return
-        told: Attributes = {semantics.STEP_TOOL_FAILED: tool_failed}
-        if semantics.STEP_ACTION in self._attributes:
-            told[semantics.STEP_ACTION] = self._attributes[semantics.STEP_ACTION]
         if self.captures and event is not None:
             self._attributes.update(content.texts(event))
-        self._step.add_event(semantics.EVENT_STEP, told)
+        self._step.add_event(semantics.EVENT_STEP, {**self._step_event(), semantics.STEP_TOOL_FAILED: tool_failed})
         self._end_step()
+
+    def _step_event(self) -> Attributes:
+        action = self._attributes.get(semantics.STEP_ACTION)
+        return {semantics.STEP_ACTION: action} if action is not None else {}
+
+    def _returned(self) -> bool:
+        """Whether the model's call has returned, so that the step is one."""
+        return semantics.STEP_FSM_STATE in self._attributes
 
     def _end_step(self, error: BaseException | None = None, *, failed: bool = False) -> None:
         """End the step's span; one whose call has not returned failed, if the run did."""
         step, self._step = self._step, None
         if step is None:
             return
-        returned = semantics.STEP_FSM_STATE in self._attributes
-        if failed and not returned:
+        if failed and not self._returned():
             kind = self._attributes.get(semantics.ERROR_TYPE) or (type(error).__name__ if error else None)
             _fail(step, kind or semantics.OTHER_ERROR)
         step.set_attributes(self._attributes)
