@@ -299,11 +299,11 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _compose(self, watch: Watch, request: ModelRequest[Any]) -> Call:
         """The request as the model gets it; as it came, if anything goes wrong here."""
-        call = Call(request, began=time.perf_counter(), context=watch.run.spans.here())
+        call: Call | None = None
         with contain("compose", watch.run.errors), Inside(watch.run):
             watch.touch()
             call = composed_call(watch, request, self._setup)
-        return call
+        return call or Call(request, began=time.perf_counter(), context=watch.run.spans.here())
 
     def _record(self, watch: Watch, call: Call, response: Response) -> None:
         with contain("record", watch.run.errors):

@@ -1,6 +1,8 @@
 """A run as the current one, and its span as the current span, while a hook of it works."""
 
 import contextlib
+import functools
+from collections.abc import Callable
 from contextvars import Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -29,9 +31,7 @@ class Inside:
     def __enter__(self) -> None:
         self._run_token = current_run.set(self._run)
         if self._context is not None:
-            from opentelemetry.context import attach
-
-            self._span_token = attach(self._context)
+            self._span_token = _attach()(self._context)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -40,6 +40,13 @@ class Inside:
             _detach(self._span_token)
         with contextlib.suppress(ValueError):
             current_run.reset(self._run_token)
+
+
+@functools.cache
+def _attach() -> "Callable[[Context], Any]":
+    from opentelemetry.context import attach
+
+    return attach
 
 
 def _detach(token: Any) -> None:

@@ -53,21 +53,21 @@ class ToolSpan:
 
     def answered(self, text: str, is_error: bool) -> None:
         """The tool gave a result."""
-        if self._span is not None:
-            with contain("spans"):
-                if is_error:
-                    _fail(self._span, semantics.TOOL_ERROR)
-                if self._captures:
-                    self._span.set_attribute(semantics.TOOL_RESULT, text)
-                self._span.end()
+        span = self._span
+        if span is not None:
+            if is_error:
+                _fail(span, semantics.TOOL_ERROR)
+            if self._captures:
+                span.set_attribute(semantics.TOOL_RESULT, text)
+            span.end()
 
     def raised(self, error: BaseException, *, failed: bool = True) -> None:
         """The tool raised: it failed, or asked for a person."""
-        if self._span is not None:
-            with contain("spans"):
-                if failed:
-                    _add_exception(self._span, error, self._messages)
-                self._span.end()
+        span = self._span
+        if span is not None:
+            if failed:
+                _add_exception(span, error, self._messages)
+            span.end()
 
 
 NO_TOOL_SPAN = ToolSpan()
@@ -152,12 +152,15 @@ class Unsampled(NoSpans):
 def contained(
     method: Callable[Concatenate["RunSpans", Parameters], Result],
 ) -> Callable[Concatenate["RunSpans", Parameters], Result | None]:
-    """A method whose errors stay in here, and are told with the step."""
+    """A method whose errors stay in here, and are told with the step; one without costs nothing more."""
 
     @functools.wraps(method)
     def call(self: "RunSpans", /, *arguments: Parameters.args, **named: Parameters.kwargs) -> Result | None:
-        with contain("spans", self._problems):
+        try:
             return method(self, *arguments, **named)
+        except Exception:
+            with contain("spans", self._problems):
+                raise
         return None
 
     return call
@@ -273,8 +276,9 @@ class RunSpans(NoSpans):
         if step is None:
             return
         found = {type(queued.injection).__name__: len(queued.pending) for queued in prepared.queued}
+        context = within(step) if performed else None
         for one in performed:
-            self._add_performed(step, one, found.get(one.name, 0))
+            self._add_performed(context, one, found.get(one.name, 0))
         self._attributes[semantics.STEP_GATE] = prepared.gate
         self._attributes[semantics.STEP_ADDED_MS] = round(prepared.added_seconds * 1000, 3)
         if prepared.evaluation is not None:
@@ -282,14 +286,14 @@ class RunSpans(NoSpans):
             for attributes in content.evaluated(prepared.evaluation, explained=self.captures):
                 step.add_event(semantics.EVENT_EVALUATION, attributes, when)
 
-    def _add_performed(self, step: "Span", one: Performed, found: int) -> None:
-        attributes: Attributes = {}
+    def _add_performed(self, context: "Context | None", one: Performed, found: int) -> None:
+        attributes: Attributes | None = None
         if one.question == "evaluate":
             name = semantics.SPAN_EVALUATE
         else:
             name = f"{semantics.SPAN_RETRIEVE} {one.name.removesuffix('Injection')}"
             attributes = {semantics.INJECTION_SOURCE: one.name, semantics.RETRIEVAL_FOUND: found}
-        span = self._manner.tracer.start_span(name, within(step), attributes=attributes, start_time=one.began)
+        span = self._manner.tracer.start_span(name, context, attributes=attributes, start_time=one.began)
         if one.cause is not None:
             _fail(span, one.cause, one.problem)
         span.end(one.ended)
@@ -400,9 +404,15 @@ class RunSpans(NoSpans):
 
 def within(span: "Span") -> "Context":
     """The caller's context, baggage and all, with `span` as the current one."""
+    return _set_in_context()(span)
+
+
+@functools.cache
+def _set_in_context() -> "Callable[[Span], Context]":
+    """Looked up once: this is called several times a step."""
     from opentelemetry.trace import set_span_in_context
 
-    return set_span_in_context(span)
+    return set_span_in_context
 
 
 def traceparent_of(context: "SpanContext") -> str:
