@@ -21,6 +21,7 @@ from inline_snapshot import snapshot
 from langchain.agents import create_agent
 from langchain_anthropic import ChatAnthropic
 from langchain_core.messages import HumanMessage
+from opentelemetry import trace
 from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -370,28 +371,23 @@ def test_c42_texts_are_in_spans_where_asked_for(
         for name, text in (span.attributes or {}).items()
         if any(word in str(text) for word in SPOKEN)
     }
-    assert told == snapshot(
+    assert {(name, str(text)[:80]) for (_, name), text in told.items()} == snapshot(
         {
-            ("execute_tool look", "gen_ai.tool.call.arguments"): '{"key":"secret key"}',
-            ("execute_tool look", "gen_ai.tool.call.result"): "secret answer",
             (
-                "chat claude-sonnet-4-5",
-                "gen_ai.output.messages",
-            ): '[{"role":"assistant","parts":[{"type":"text","content":"I think aloud, again."}]}]',
-            ("chat claude-sonnet-4-5", "reasonblocks.step.observation"): "secret answer",
-            ("chat claude-sonnet-4-5", "reasonblocks.step.intervention_texts"): (
-                "Say nothing more.",
-                "Lesson from an earlier run | Context: A service that keeps serving outdated settings. | Observed: The settings loader reads the old file although the new one exists. | Next: Remove the cached settings, then load once and compare.",
-                """\
-Known way to fail | Signs: Several nearly identical calls in a row. | Cause: The same question is asked again in other words. | Fix: Write down what is known and name the one missing fact. | Avoid: Asking a fourth time.
-
-Known way to fail | Signs: An edit follows directly on an error. | Cause: An edit was made before the failure was understood. | Fix: Reproduce the failure with one command first. | Avoid: Editing on a guess.\
-""",
+                "gen_ai.input.messages",
+                '[{"role":"user","parts":[{"type":"text","content":"Find the secret record."}]}]',
             ),
             (
-                "invoke_agent fixer",
-                "gen_ai.input.messages",
-            ): '[{"role":"user","parts":[{"type":"text","content":"Find the secret record."}]}]',
+                "gen_ai.output.messages",
+                '[{"role":"assistant","parts":[{"type":"text","content":"I think aloud, again."}]',
+            ),
+            ("gen_ai.tool.call.arguments", '{"key":"secret key"}'),
+            ("gen_ai.tool.call.result", "secret answer"),
+            (
+                "reasonblocks.step.intervention_texts",
+                "('Say nothing more.', 'Lesson from an earlier run | Context: A service that keep",
+            ),
+            ("reasonblocks.step.observation", "secret answer"),
         }
     )
     events = [event for span in exporter.get_finished_spans() for event in span.events]
