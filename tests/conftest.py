@@ -20,7 +20,7 @@ from support.fixtures import capable_standin, standin  # noqa: F401  fixtures fo
 hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is not a failure
 hypothesis.settings.load_profile("untimed")
 
-SETTINGS = ("REASONBLOCKS_", "LANGSMITH_", "LANGCHAIN_")
+SETTINGS = ("REASONBLOCKS_", "LANGSMITH_", "LANGCHAIN_", "OTEL_")
 """Variables that start with one of these would change what the code under test does, or send traces out."""
 
 THREAD_GRACE_SECONDS = 2.0
@@ -30,6 +30,8 @@ MAY_BLOCK = [
     ("threading.Lock.acquire", "reasonblocks/runtime/drivers.py", "_perform_elsewhere"),
     # the first use of the runtime waits until its thread runs, as Thread.start() itself does
     ("threading.Lock.acquire", "reasonblocks/runtime/supervisor.py", "_start"),
+    # the first run after a close starts the threads of the exporters again, which waits until they run
+    ("threading.Lock.acquire", "reasonblocks/telemetry/export.py", "_open"),
     # where log records go is the application's choice; under pytest one of the places is a file
     ("io.TextIOWrapper.write", "logging/__init__.py", "emit"),
     ("io.BufferedWriter.write", "logging/__init__.py", "emit"),

@@ -20,7 +20,7 @@ FLOORS = [
     {"telemetry", "messages", "invocation"},
     {"run"},
     {"registry"},
-    {"identity", "call"},
+    {"identity", "call", "scope"},
     {"admission"},
     {"middleware"},
     {"client"},

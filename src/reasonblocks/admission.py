@@ -113,9 +113,10 @@ class Admission:
             return self._begin(config, state, None)
         known = registry.find(saved["run_id"]) if not invocation.travelled else None
         if known is None:
-            return self._restore(saved, state, invocation)
+            return self._restore(saved, state, invocation, config)
         known.move_to(self._book)
         known.join(invocation)
+        known.run.resume()
         return known
 
     def _begin(self, config: Mapping[str, Any], state: Mapping[str, Any], runtime: Runtime[Any] | None) -> Watch:
@@ -123,19 +124,21 @@ class Admission:
         given = self._unused_run_ids.pop() if self._unused_run_ids else None
         info = getattr(runtime, "execution_info", None)
         who = identity.identify(given, config, getattr(info, "run_id", None))
-        watch = self._open(self._run(who), Invocation(config))
+        watch = self._open(self._run(who, config), Invocation(config))
         watch.run.begin()
         watch.run.hear(state["messages"])
         return watch
 
-    def _restore(self, saved: Mapping[str, Any], state: Mapping[str, Any], invocation: Invocation) -> Watch:
+    def _restore(
+        self, saved: Mapping[str, Any], state: Mapping[str, Any], invocation: Invocation, config: Mapping[str, Any]
+    ) -> Watch:
         """The run that a checkpoint names; from a checkpoint of the past it is a new run, linked to the old one."""
         travelled = invocation.travelled
         if travelled:
             who = identity.Identity(identity.new_run_id(), parent_id=saved["run_id"], relation="time_travel")
         else:
             who = identity.Identity(saved["run_id"], parent_id=saved.get("parent_id"), relation=saved.get("relation"))
-        run = self._run(who)
+        run = self._run(who, config, saved.get("traceparent") if travelled else None)
         if travelled:
             run.begin()
         if travelled or self._setup.outlets.redact is None:
@@ -143,9 +146,11 @@ class Admission:
         else:
             run.forget_task()
         identity.restore(run, saved, state["messages"], self._setup.policy.all_injections, travelled=travelled)
+        if not travelled:
+            run.resume(saved.get("traceparent") or "")
         return self._open(run, invocation)
 
-    def _run(self, who: identity.Identity) -> Run:
+    def _run(self, who: identity.Identity, config: Mapping[str, Any], left_off: str | None = None) -> Run:
         return Run(
             who.run_id,
             self._setup.outlets,
@@ -153,6 +158,7 @@ class Admission:
             parent_id=who.parent_id,
             relation=who.relation,
             named=who.named,
+            origin=identity.origin(who, config, left_off),
         )
 
     def _open(self, run: Run, invocation: Invocation) -> Watch:

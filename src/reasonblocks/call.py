@@ -49,6 +49,8 @@ class Call:
     began: float
     composed: Composed | None = None
     model_id: str = ""
+    context: Any = None
+    """What is current for OpenTelemetry while the model is called; `None` leaves it as it is."""
 
 
 def composed_call(watch: Watch, request: ModelRequest[Any], setup: Setup) -> Call:
@@ -69,7 +71,8 @@ def composed_call(watch: Watch, request: ModelRequest[Any], setup: Setup) -> Cal
         message = _system_message(watch, request.system_message, composed)
         kind = GuidedRequest if composed.texts else type(routed)
         routed = _with(routed, kind, system_message=message)
-    return Call(routed, time.perf_counter(), composed, model_id)
+    context = watch.run.spans.calling(routed.model, model_id)
+    return Call(routed, time.perf_counter(), composed, model_id, context)
 
 
 def _route(watch: Watch, request: ModelRequest[Any], prepared: Prepared, setup: Setup) -> ModelRequest[Any]:

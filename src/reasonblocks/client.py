@@ -26,6 +26,7 @@ from .steering.scoring import score_step
 from .telemetry.sqlite_sink import SQLiteMonitorSink
 from .telemetry.stream import DRAIN_SECONDS, TelemetryStream
 from .telemetry.streams import Streams
+from .telemetry.tracing import Tracing, require_otel
 from .types import FSMState, InjectionNotice
 
 
@@ -60,7 +61,8 @@ class ReasonBlocks:
         allow_insecure_http: bool | None = None,
         sinks: Iterable[SQLiteMonitorSink] = (),
     ) -> None:
-        _refuse_what_is_not_built(otel)
+        otel = settings.otel(otel)
+        require_otel(otel)
         timeout = settings.seconds("step_timeout", step_timeout, settings.DEFAULT_STEP_TIMEOUT)
         self._profile = settings.profile(task_profile)
         self._weights = settings.weights(monitor_weights)
@@ -89,16 +91,20 @@ class ReasonBlocks:
         self._stream = TelemetryStream(self._backend)
         self._streams = Streams((self._stream, *files))
         posting = self._streams if streams else Streams(files)
+        self._tracing = None if otel is False else Tracing(otel, _stats_of(self), redacts=redact is not None)
         self._outlets = Outlets(
             backend=self._backend,
             post=posting.post if posting else None,
             redact=redact,
+            tracing=self._tracing,
             on_injection=on_injection,
             steer=self._steer,
             score_window=self._fsm.longest_window,
             token_budget=budget,
         )
         weakref.finalize(self, self._streams.retire).atexit = False
+        if self._tracing is not None:
+            weakref.finalize(self, self._tracing.close).atexit = False
 
     def middleware(
         self,
@@ -160,15 +166,21 @@ class ReasonBlocks:
 
     def close(self) -> None:
         """Deliver what is on its way, for at most 5 s, and leave no thread; the next run starts it again."""
+        export = self._tracing.close() if self._tracing is not None else None
         self._streams.flush(DRAIN_SECONDS)
         self._streams.close()
         self._backend.close()
+        if export is not None:
+            export.join()
 
     async def aclose(self) -> None:
         """As `close`, without blocking the event loop; its connections are closed too."""
+        export = self._tracing.close() if self._tracing is not None else None
         await self._streams.aflush(DRAIN_SECONDS)
         await self._streams.aclose()
         await self._backend.aclose()
+        if export is not None:
+            await export.ajoin()
 
     def __enter__(self) -> Self:
         return self
@@ -193,11 +205,15 @@ class ReasonBlocks:
         raise TypeError("ReasonBlocks holds connections and a key and is not pickled; create it where it is used")
 
 
-def _refuse_what_is_not_built(otel: object) -> None:
-    if otel is not None:
-        raise SettingsError(
-            f"otel is {otel!r}, but this version does not export spans; leave it out and read runs from the server"
-        )
+def _stats_of(blocks: ReasonBlocks) -> Callable[[], dict[str, Any] | None]:
+    """Its counters for metrics, which do not keep it alive."""
+    known = weakref.ref(blocks)
+
+    def stats() -> dict[str, Any] | None:
+        found = known()
+        return found.stats() if found is not None else None
+
+    return stats
 
 
 def _routes(routing: Mapping[str, str | BaseChatModel] | None) -> dict[FSMState, BaseChatModel]:

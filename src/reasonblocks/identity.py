@@ -15,6 +15,7 @@ from .messages import last_reply
 from .registry import current_run, registry
 from .run import Run
 from .runtime.contain import contain
+from .telemetry.tracing import Origin
 
 METADATA_RUN_ID = "reasonblocks_run_id"
 METADATA_SWITCH = "reasonblocks"
@@ -55,6 +56,18 @@ def identify(given: str | None, config: Mapping[str, Any], execution_run_id: str
         given = execution_run_id
     run_id = given or new_run_id()
     return Identity(run_id, named, parent, "nested") if parent and parent != run_id else Identity(run_id, named)
+
+
+def origin(who: Identity, config: Mapping[str, Any], left_off: str | None = None) -> Origin:
+    """What the spans of a run say about where it comes from; `left_off` is the place of the run it travelled from."""
+    parent = registry.find(who.parent_id) if who.parent_id else None
+    thread = (config.get("configurable") or {}).get("thread_id")
+    return Origin(
+        conversation_id=str(thread or (parent.run.origin.conversation_id or who.parent_id if parent else "")),
+        agent_id=str((config.get("metadata") or {}).get("assistant_id") or ""),
+        linked=left_off or (parent.run.spans.traceparent if parent else None),
+        relation=who.relation,
+    )
 
 
 def new_run_id() -> str:

@@ -26,12 +26,14 @@ from langgraph.types import Command, TracePolicy
 from .admission import Admission, RunState, close_block, open_block
 from .call import Call, Response, Setup, composed_call, reply_in
 from .messages import Observation, observation_of
-from .registry import Book, Watch, current_run
+from .registry import Book, Watch
 from .run import SUCCESS, Run
 from .runtime.contain import contain, describe
-from .runtime.drivers import drive, drive_sync, on_event_loop
+from .runtime.drivers import Journal, drive, drive_sync, on_event_loop
+from .scope import Inside
 from .steering.gate import E1_COMPOSITE_THRESHOLD
 from .steering.plan import Prepared, prepare
+from .telemetry.spans import ToolSpan
 from .telemetry.stream import DRAIN_SECONDS
 from .types import StepLogEntry
 
@@ -128,7 +130,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         with contain("leaving the context"):
             unfinished = [watch for watch in watches if watch.run.outcome is None]
             for watch in unfinished or watches[-1:]:
-                watch.end(f"failure: {type(error).__name__}")
+                watch.end(f"failure: {type(error).__name__}", error=error)
 
     # -- before_agent, before_model, after_agent -------------------------------------------------
     # One line each, naming nothing global: LangGraph disassembles the functions of its nodes when an agent is
@@ -192,44 +194,47 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
 
     async def _prepare(self, watch: Watch, state: Mapping[str, Any]) -> None:
         began = time.perf_counter()
-        token = current_run.set(watch.run)
+        journal: Journal = []
         try:
-            with contain("prepare", watch.run.errors):
+            with contain("prepare", watch.run.errors), Inside(watch.run):
                 if self._needs_plan(watch, state):
-                    self._accept(watch, await drive(self._plan(watch), self._setup.budget), began)
+                    with Inside(watch.run, watch.run.spans.here()):
+                        prepared = await drive(self._plan(watch), self._setup.budget, journal)
+                    self._accept(watch, prepared, journal, began)
         except BaseException as error:
             watch.raised(error)
             raise
-        finally:
-            current_run.reset(token)
 
     def _prepare_sync(self, watch: Watch, state: Mapping[str, Any]) -> None:
         began = time.perf_counter()
-        token = current_run.set(watch.run)
+        journal: Journal = []
         try:
-            with contain("prepare", watch.run.errors):
+            with contain("prepare", watch.run.errors), Inside(watch.run):
                 if self._needs_plan(watch, state):
                     self._warn_on_loop()
-                    self._accept(watch, drive_sync(self._plan(watch), self._setup.budget), began)
+                    with Inside(watch.run, watch.run.spans.here()):
+                        prepared = drive_sync(self._plan(watch), self._setup.budget, journal)
+                    self._accept(watch, prepared, journal, began)
         except BaseException as error:
             watch.raised(error)
             raise
-        finally:
-            current_run.reset(token)
 
     def _needs_plan(self, watch: Watch, state: Mapping[str, Any]) -> bool:
         """Close the step before; whether the next one has not been decided about yet."""
         watch.touch()
         run = watch.run
         run.complete_step(state["messages"])
-        return run.prepared is None or run.prepared.step != run.step
+        needed = run.prepared is None or run.prepared.step != run.step
+        if needed:
+            run.spans.begin_step(run.step)
+        return needed
 
     def _plan(self, watch: Watch) -> Any:
         return prepare(watch.run.situation(self._e1_gate_composite_threshold), self._setup.policy)
 
-    def _accept(self, watch: Watch, prepared: Prepared, began: float) -> None:
+    def _accept(self, watch: Watch, prepared: Prepared, journal: Journal, began: float) -> None:
         timed = replace(prepared, added_seconds=time.perf_counter() - began)
-        watch.run.accept(timed, monitored=self._setup.policy.monitors is not None)
+        watch.run.settle(timed, journal, monitored=self._setup.policy.monitors is not None)
 
     def _warn_on_loop(self) -> None:
         if not self._warned_about_loop and on_event_loop():
@@ -251,15 +256,13 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
             return handler(request)
         if watch.run.prepared is None:
             self._prepare_sync(watch, request.state)
-        token = current_run.set(watch.run)
+        call = self._compose(watch, request)
         try:
-            call = self._compose(watch, request)
-            response = handler(call.request)
+            with Inside(watch.run, call.context):
+                response = handler(call.request)
         except BaseException as error:
             self._raised(watch, error)
             raise
-        finally:
-            current_run.reset(token)
         self._record(watch, call, response)
         return self._admission.carried(watch, request.state, response)
 
@@ -282,25 +285,23 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
             return await handler(request)
         if watch.run.prepared is None:
             await self._prepare(watch, request.state)
-        token = current_run.set(watch.run)
+        call = self._compose(watch, request)
         try:
-            call = self._compose(watch, request)
-            response = await handler(call.request)
+            with Inside(watch.run, call.context):
+                response = await handler(call.request)
         except BaseException as error:
             self._raised(watch, error)
             raise
-        finally:
-            current_run.reset(token)
         self._record(watch, call, response)
         return self._admission.carried(watch, request.state, response)
 
     def _compose(self, watch: Watch, request: ModelRequest[Any]) -> Call:
         """The request as the model gets it; as it came, if anything goes wrong here."""
-        call = Call(request, began=time.perf_counter())
-        with contain("compose", watch.run.errors):
+        call: Call | None = None
+        with contain("compose", watch.run.errors), Inside(watch.run):
             watch.touch()
             call = composed_call(watch, request, self._setup)
-        return call
+        return call or Call(request, began=time.perf_counter(), context=watch.run.spans.here())
 
     def _record(self, watch: Watch, call: Call, response: Response) -> None:
         with contain("record", watch.run.errors):
@@ -313,6 +314,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         """An exception passes on its way to the agent; a graph's own signals are not failures."""
         with contain("noting an exception", watch.run.errors):
             if not isinstance(error, GraphBubbleUp):
+                watch.run.spans.failed(error)
                 watch.raised(error)
 
     # -- wrap_tool_call --------------------------------------------------------------------------
@@ -325,15 +327,14 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         watch = self._find_for_tool(request)
         if watch is None:
             return handler(request)
-        token = current_run.set(watch.run)
+        span = watch.run.spans.tool(request.tool_call)
         try:
-            result = handler(request)
+            with Inside(watch.run, span.context):
+                result = handler(request)
         except BaseException as error:
-            self._tool_raised(watch, request, error)
+            self._tool_raised(watch, request, error, span)
             raise
-        finally:
-            current_run.reset(token)
-        self._observed(watch, request, result)
+        self._observed(watch, request, result, span)
         return result
 
     @_with_known_signature
@@ -353,15 +354,14 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         watch = self._find_for_tool(request)
         if watch is None:
             return await handler(request)
-        token = current_run.set(watch.run)
+        span = watch.run.spans.tool(request.tool_call)
         try:
-            result = await handler(request)
+            with Inside(watch.run, span.context):
+                result = await handler(request)
         except BaseException as error:
-            self._tool_raised(watch, request, error)
+            self._tool_raised(watch, request, error, span)
             raise
-        finally:
-            current_run.reset(token)
-        self._observed(watch, request, result)
+        self._observed(watch, request, result, span)
         return result
 
     def _find_for_tool(self, request: ToolCallRequest) -> Watch | None:
@@ -372,13 +372,19 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
                 watch.run.execute(request.tool_call, request.state.get("messages", ()))
         return watch
 
-    def _observed(self, watch: Watch, request: ToolCallRequest, result: ToolMessage | Command[Any]) -> None:
-        if isinstance(result, ToolMessage):
-            with contain("wrap_tool_call", watch.run.errors):
-                watch.run.observe(request.tool_call["id"], observation_of(result))
+    def _observed(
+        self, watch: Watch, request: ToolCallRequest, result: ToolMessage | Command[Any], span: ToolSpan
+    ) -> None:
+        with contain("wrap_tool_call", watch.run.errors):
+            seen = observation_of(result) if isinstance(result, ToolMessage) else None
+            if seen is not None:
+                watch.run.observe(request.tool_call["id"], seen)
+            span.answered(seen.text if seen else "", is_error=seen is not None and seen.is_error)
 
-    def _tool_raised(self, watch: Watch, request: ToolCallRequest, error: BaseException) -> None:
+    def _tool_raised(self, watch: Watch, request: ToolCallRequest, error: BaseException, span: ToolSpan) -> None:
         with contain("noting a tool's exception", watch.run.errors):
-            if not isinstance(error, GraphBubbleUp):
+            failed = not isinstance(error, GraphBubbleUp)
+            span.raised(error, failed=failed)
+            if failed:
                 watch.run.observe(request.tool_call["id"], Observation(describe(error), is_error=True))
                 watch.raised(error)

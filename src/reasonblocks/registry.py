@@ -63,7 +63,7 @@ class Watch:
             elif error is None or isinstance(error, ParentCommand):
                 self.end(SUCCESS)  # also where the agent hands over to another one of its parent graph
             else:
-                self.end(f"failure: {type(error).__name__}")
+                self.end(f"failure: {type(error).__name__}", error=error)
 
     def touch(self) -> None:
         """A hook of this run was called: it is alive, whatever was seen before."""
@@ -119,9 +119,9 @@ class Watch:
             self.book = book
         book.opened(self)
 
-    def end(self, outcome: str, messages: Any = ()) -> None:
+    def end(self, outcome: str, messages: Any = (), error: BaseException | None = None) -> None:
         """Report the end and let go of the run."""
-        self.run.finish(outcome, messages)
+        self.run.finish(outcome, messages, error)
         self.book.closed(self)
 
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolCall
@@ -22,11 +22,14 @@ from .messages import (
     usage_of,
 )
 from .runtime.contain import contain
+from .runtime.drivers import Performed
 from .steering.compose import Composed
 from .steering.course import Course
 from .steering.gate import E1_LOOK_BACK, MonitorGuard
 from .steering.plan import Prepared
 from .telemetry import events
+from .telemetry.spans import NO_SPANS, NoSpans, outcome_class
+from .telemetry.tracing import Origin, Tracing
 from .types import FSMState, InjectionNotice, MonitorEvaluation, StepLogEntry, StepRecord, preview
 
 SUCCESS = "success"
@@ -41,6 +44,8 @@ class Outlets:
     post: Callable[[Event], None] | None = None
     """Takes an event for delivery; `None` where nothing is streamed."""
     redact: events.Redact | None = None
+    tracing: Tracing | None = None
+    """`None` where no spans are made."""
     on_injection: Callable[[InjectionNotice], object] | None = None
     steer: bool = True
     score_window: int = 35
@@ -71,6 +76,7 @@ class Run(Course):
         parent_id: str | None = None,
         relation: str | None = None,
         named: str | None = None,
+        origin: Origin | None = None,
     ) -> None:
         super().__init__(
             run_id,
@@ -84,6 +90,8 @@ class Run(Course):
         self.parent_id = parent_id
         self.relation = relation
         """`nested` in its parent's tool, or `time_travel` from a checkpoint of it."""
+        self.origin = origin or Origin()
+        self.spans: NoSpans = NO_SPANS
         self.facts = dict(facts)
         self.step_log: list[StepLogEntry] = []
         self.open_step: OpenStep | None = None
@@ -93,17 +101,26 @@ class Run(Course):
         """What was contained since the last model call."""
         self._outlets = outlets
         self._marked: str | None = None
+        self._waits = False
+        """Whether it was interrupted, and nobody has resumed it yet."""
 
     # -- the life of a run -----------------------------------------------------------------------
 
     def begin(self) -> None:
         """Report the start."""
+        self._trace(self.origin)
         metadata = dict(self.facts.get("metadata") or {})
         if self.parent_id:
             metadata["reasonblocks"] = {"parent_run_id": self.parent_id, "relation": self.relation}
         kept = self._post(events.run_start({**self.facts, "run_id": self.run_id, "metadata": metadata}))
         if self._outlets.redact is not None:
             self._task = str((kept or {}).get("task") or "")
+        self.spans.begun(self._task)
+
+    def _trace(self, origin: Origin) -> None:
+        tracing = self._outlets.tracing
+        if tracing is not None:
+            self.spans = tracing.begin(self.run_id, self.facts, self.parent_id, origin)
 
     def hear(self, messages: Sequence[BaseMessage]) -> None:
         """Take what the agent is asked to do from its messages, where the middleware was not told.
@@ -123,33 +140,59 @@ class Run(Course):
         if self.outcome is not None:
             self.finish(self.outcome)
 
-    def finish(self, outcome: str, messages: Sequence[BaseMessage] = ()) -> None:
+    def finish(self, outcome: str, messages: Sequence[BaseMessage] = (), error: BaseException | None = None) -> None:
         """Report the end; a later report replaces an earlier one."""
         self.complete_step(messages)
         outcome = self._marked or outcome
         if outcome == self.outcome:
             return
+        self._tell_end(outcome, self._post(events.run_finish(self.run_id, outcome)), error)
         self.outcome = outcome
-        self._post(events.run_finish(self.run_id, outcome))
         if self._outlets.backend is not None:
             self._outlets.backend.forget_run(self.run_id)
 
+    def _tell_end(self, outcome: str, event: Event | None, error: BaseException | None) -> None:
+        """The end for those who trace and measure."""
+        tracing = self._outlets.tracing
+        if tracing is None:
+            return
+        kind = outcome_class(outcome)
+        if self.outcome is None:
+            tracing.metrics.ended(kind)
+        self.spans.finish(kind, str((event or {}).get("outcome") or kind), self.step, error)
+
     def interrupt(self) -> None:
         """Report that the run waits for a person, to a backend that wants to know."""
+        self._waits = True
+        self.spans.pause()
         if self._outlets.backend is not None and self._outlets.backend.interrupts:
             self._post(events.run_interrupt(self.run_id))
 
+    def resume(self, traceparent: str | None = None) -> None:
+        """The run goes on: here, or after another process that left off at `traceparent`."""
+        if self._waits or traceparent is not None:
+            self._waits = False
+            here = self.spans.traceparent
+            self._trace(replace(self.origin, linked=here or traceparent, relation="resumed", continues=bool(here)))
+
     def _post(self, event: Event) -> Event | None:
-        """Send an event as it may leave the process; `None` if nothing left."""
+        """Send an event as it may leave the process; `None` if nothing may."""
         post = self._outlets.post
-        if post is None:
+        if post is None and not self.spans.recording:
             return None
         kept = events.redacted(event, self._outlets.redact)
-        if kept is not None:
+        if kept is not None and post is not None:
             post(kept)
         return kept
 
     # -- before the model ------------------------------------------------------------------------
+
+    def settle(self, prepared: Prepared, performed: Sequence[Performed], *, monitored: bool) -> None:
+        """Take what was decided, and tell those who trace and measure what was asked for it."""
+        self.accept(prepared, monitored=monitored)
+        self.spans.prepared(prepared, performed)
+        if self._outlets.tracing is not None:
+            self._outlets.tracing.metrics.prepared(prepared.added_seconds, performed)
 
     def spend(self, composed: Composed) -> bool:
         """Count the queued guidance as given, and tell whoever wants to know."""
@@ -183,6 +226,9 @@ class Run(Course):
         entry.model_id, entry.latency_ms = model_id, round(latency * 1000, 3)
         self.step_log.append(entry)
         self.open_step = OpenStep(message, entry, _details(prepared, entry))
+        self.spans.recorded(entry, message)
+        if self._outlets.tracing is not None:
+            self._outlets.tracing.metrics.stepped(entry.injection_sources if self._outlets.steer else ())
         self.advance(usage.total, model_id)
         self.errors = []
 
@@ -210,7 +256,7 @@ class Run(Course):
             cache_read_tokens=usage.cache_read,
             composite=evaluation.composite if evaluation else None,
             scores=dict(evaluation.scores) if evaluation else {},
-            errors=[*prepared.errors, *self.errors],
+            errors=[*prepared.errors, *self.errors, *self.spans.problems()],
         )
 
     def execute(self, call: ToolCall, messages: Sequence[BaseMessage]) -> None:
@@ -233,13 +279,15 @@ class Run(Course):
         record = self._record_of(step, messages)
         self._last_thought = record.thought
         post, redact = self._outlets.post, self._outlets.redact
-        if post is not None or redact is not None:
+        event: Event | None = None
+        if post is not None or redact is not None or self.spans.captures:
             event = events.redacted(events.step(self.run_id, record, step.entry, step.details), redact)
             if redact is not None:
                 record = _as_redacted(record, event)
             if post is not None and event is not None:
                 post(event)
         self._steps.append(record)
+        self.spans.complete_step(record.observation_is_error, event)
 
     # -- across processes ------------------------------------------------------------------------
 
@@ -261,6 +309,7 @@ class Run(Course):
             "evaluations": [list(seen.fired) if seen else None for seen in self._monitor_eval_history[-E1_LOOK_BACK:]],
             "queued": {labels[id(item.injection)]: item.pending[0].text for item in queued},
             "marked": self._marked,
+            "traceparent": self.spans.traceparent,
         }
 
     def recall(

@@ -13,6 +13,9 @@ from .errors import SettingsError
 from .secret import Secret, mask
 
 CacheControl = Literal["always", "anthropic", "never"]
+OtelChat = Literal["auto", "on", "off"]
+Otel = Any
+"""`None`, a switch, the address of a collector, or a tracer provider."""
 DEFAULT_STEP_TIMEOUT = 2.0
 INSTALL_ENGINE = "pip install 'reasonblocks[engine]'"
 _TRUE = ("1", "true", "yes", "on")
@@ -164,6 +167,47 @@ def cache_control(value: str | None) -> CacheControl:
         if chosen == known:
             return known  # type: ignore[no-any-return]
     raise SettingsError(f"cache_control is {chosen!r}; expected one of {', '.join(get_args(CacheControl))}")
+
+
+def otel(value: object) -> Otel:
+    """Where spans go, from the argument, else from the environment."""
+    given = value if value is not None else _environment("OTEL")
+    if isinstance(given, str) and value is None and given.lower() in (*_TRUE, *_FALSE):
+        return given.lower() in _TRUE
+    if given is None or isinstance(given, bool) or callable(getattr(given, "get_tracer", None)):
+        return given
+    if not isinstance(given, str):
+        raise SettingsError(
+            f"otel is {given!r:.80}; expected the address of a collector such as http://localhost:4318, "
+            "a TracerProvider, True (the standard OTEL_* variables), False (off), or nothing (what the application "
+            "has set up)"
+        )
+    return _checked_collector(given)
+
+
+def _checked_collector(text: str) -> str:
+    shown = mask(text)
+    try:
+        url = httpx.URL(text.strip().rstrip("/"))
+    except (httpx.InvalidURL, ValueError) as error:
+        raise SettingsError(f"otel is {shown!r}, which is not a URL: {error}") from None
+    if url.scheme not in ("http", "https") or not url.host:
+        raise SettingsError(f"otel is {shown!r}; expected the address of a collector such as http://localhost:4318")
+    if url.userinfo or url.query or url.fragment:
+        raise SettingsError(
+            "otel holds a user, a query or a fragment; expected scheme, host, port and path only: "
+            "keys go into OTEL_EXPORTER_OTLP_HEADERS"
+        )
+    return str(url).rstrip("/").removesuffix("/v1/traces")
+
+
+def otel_chat() -> OtelChat:
+    """Whether the span of a step is that of its model call, too: found out, or forced by the environment."""
+    chosen = (_environment("OTEL_CHAT") or "auto").lower()
+    for known in get_args(OtelChat):
+        if chosen == known:
+            return known  # type: ignore[no-any-return]
+    raise SettingsError(f"REASONBLOCKS_OTEL_CHAT is {chosen!r}; expected one of {', '.join(get_args(OtelChat))}")
 
 
 def profile(value: str | None) -> str:

@@ -12,7 +12,8 @@ import importlib
 import inspect
 import time
 from collections.abc import Generator, Sequence
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -40,6 +41,10 @@ class Effect(Protocol):
         """Who is asked."""
 
     @property
+    def question(self) -> str:
+        """What is asked."""
+
+    @property
     def blocking(self) -> bool:
         """Whether performing it blocks its thread."""
 
@@ -50,7 +55,34 @@ class Effect(Protocol):
         """The answer, or an awaitable of it."""
 
 
-async def drive(plan: Plan[Result], budget: StepBudget) -> Result:
+Cause = Literal["late", "refused", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Performed:
+    """An effect as it went, for those who show it; times are nanoseconds since 1970."""
+
+    question: str
+    name: str
+    began: int
+    ended: int
+    cause: Cause | None = None
+    """Why there was no answer."""
+    problem: str | None = None
+
+
+Journal = list[Performed]
+
+
+class Late(Unavailable):
+    """The budget of the step was used up before the answer came."""
+
+
+class Refused(Unavailable):
+    """It was known beforehand that there would be no answer."""
+
+
+async def drive(plan: Plan[Result], budget: StepBudget, journal: Journal | None = None) -> Result:
     """Run a plan on the current event loop."""
     deadline = time.monotonic() + budget.allowance()
     answers: Sequence[Any] | None = None
@@ -59,11 +91,13 @@ async def drive(plan: Plan[Result], budget: StepBudget) -> Result:
             effects = next(plan) if answers is None else plan.send(answers)
         except StopIteration as finished:
             return finished.value  # type: ignore[no-any-return]
-        refused = _refused(effects)
-        answers = refused if refused else await _perform_all(effects, deadline, budget)
+        began, ended = time.time_ns(), [0] * len(effects)
+        answers = _refused(effects) or await _perform_all(effects, deadline, budget, ended)
+        if journal is not None:
+            _note(journal, effects, answers, began, ended)
 
 
-def drive_sync(plan: Plan[Result], budget: StepBudget) -> Result:
+def drive_sync(plan: Plan[Result], budget: StepBudget, journal: Journal | None = None) -> Result:
     """Run a plan for a caller that has no event loop; the effects run on the runtime's."""
     deadline = time.monotonic() + budget.allowance()
     answers: Sequence[Any] | None = None
@@ -72,8 +106,10 @@ def drive_sync(plan: Plan[Result], budget: StepBudget) -> Result:
             effects = next(plan) if answers is None else plan.send(answers)
         except StopIteration as finished:
             return finished.value  # type: ignore[no-any-return]
-        refused = _refused(effects)
-        answers = refused if refused else _perform_elsewhere(effects, deadline, budget)
+        began, ended = time.time_ns(), [0] * len(effects)
+        answers = _refused(effects) or _perform_elsewhere(effects, deadline, budget, ended)
+        if journal is not None:
+            _note(journal, effects, answers, began, ended)
 
 
 def drive_in_place(plan: Plan[Result]) -> Result:
@@ -104,31 +140,46 @@ def _refused(effects: Sequence[Effect]) -> list[Unavailable] | None:
     refusals = [effect.refusal() for effect in effects]
     if any(refusal is None for refusal in refusals):
         return None
-    return [Unavailable(refusal or "") for refusal in refusals]
+    return [Refused(refusal or "") for refusal in refusals]
 
 
-def _perform_elsewhere(effects: Sequence[Effect], deadline: float, budget: StepBudget) -> Sequence[Any]:
-    future = runtime.submit(_perform_all(effects, deadline, budget))
+def _note(journal: Journal, effects: Sequence[Effect], answers: Sequence[Any], began: int, ended: list[int]) -> None:
+    """Write down how each effect went; one that never ended has ended now."""
+    now = time.time_ns()
+    for effect, answer, end in zip(effects, answers, ended, strict=True):
+        cause: Cause | None = None
+        if isinstance(answer, Unavailable):
+            cause = "late" if isinstance(answer, Late) else "refused" if isinstance(answer, Refused) else "failed"
+        problem = answer.reason if isinstance(answer, Unavailable) else None
+        journal.append(Performed(effect.question, effect.name, began, end or now, cause, problem))
+
+
+def _perform_elsewhere(
+    effects: Sequence[Effect], deadline: float, budget: StepBudget, ended: list[int]
+) -> Sequence[Any]:
+    future = runtime.submit(_perform_all(effects, deadline, budget, ended))
     try:
         return future.result(max(0.0, deadline - time.monotonic()) + GRACE_SECONDS)
     except (concurrent.futures.TimeoutError, concurrent.futures.CancelledError):
         future.cancel()
-        return [Unavailable("the runtime did not answer in time")] * len(effects)
+        return [Late("the runtime did not answer in time")] * len(effects)
 
 
-async def _perform_all(effects: Sequence[Effect], deadline: float, budget: StepBudget) -> Sequence[Any]:
+async def _perform_all(
+    effects: Sequence[Effect], deadline: float, budget: StepBudget, ended: list[int]
+) -> Sequence[Any]:
     answers: list[Any] = [None] * len(effects)
     remaining = deadline - time.monotonic()
     with anyio.move_on_after(remaining) as scope:
         if len(effects) == 1:
-            answers[0] = await _perform(effects[0])
+            await _perform_into(effects[0], answers, ended, 0)
         else:
             async with anyio.create_task_group() as tasks:
                 for position, effect in enumerate(effects):
-                    tasks.start_soon(_perform_into, effect, answers, position)
+                    tasks.start_soon(_perform_into, effect, answers, ended, position)
     late = scope.cancelled_caught
     if late:
-        missed = Unavailable(f"late: the step's budget of {budget.seconds:g} s was used up")
+        missed = Late(f"late: the step's budget of {budget.seconds:g} s was used up")
         for position, effect in enumerate(effects):
             if answers[position] is None:
                 incidents.note(effect.name, missed)
@@ -137,8 +188,9 @@ async def _perform_all(effects: Sequence[Effect], deadline: float, budget: StepB
     return answers
 
 
-async def _perform_into(effect: Effect, answers: list[Any], position: int) -> None:
+async def _perform_into(effect: Effect, answers: list[Any], ended: list[int], position: int) -> None:
     answers[position] = await _perform(effect)
+    ended[position] = time.time_ns()
 
 
 async def _perform(effect: Effect) -> Any:

@@ -1,0 +1,88 @@
+"""What the spans of a step say: pure functions from what is known about it to attributes."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..api.wire import encode
+from ..types import MonitorEvaluation, StepLogEntry
+from . import semantics
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AIMessage
+
+Attributes = dict[str, Any]
+
+
+def step_attributes(entry: StepLogEntry) -> Attributes:
+    """What was decided for a call, without any text of the conversation; what is not known is left out."""
+    attributes: Attributes = {
+        semantics.STEP_FSM_STATE: entry.fsm_state,
+        semantics.STEP_MODEL_MS: entry.latency_ms,
+    }
+    optional = {
+        semantics.STEP_DIFFICULTY: entry.difficulty,
+        semantics.STEP_COMPOSITE: entry.composite,
+        semantics.STEP_FAILURE_TYPE: entry.failure_type,
+        semantics.STEP_SKIPPED_REASON: entry.skipped_reason,
+        semantics.STEP_INJECTION_SOURCES: entry.injection_sources or None,
+        semantics.STEP_MONITORS_FIRED: entry.monitors_fired or None,
+        semantics.STEP_ERRORS: entry.errors or None,
+        semantics.STEP_ACTION: ", ".join(entry.tool_calls) or None,
+    }
+    attributes.update((name, value) for name, value in optional.items() if value is not None)
+    return attributes
+
+
+def response_attributes(message: "AIMessage") -> Attributes:
+    """What the provider said about its answer; each of them has its own words for it."""
+    about = message.response_metadata
+    attributes: Attributes = {}
+    if isinstance(model := about.get("model_name") or about.get("model"), str):
+        attributes[semantics.RESPONSE_MODEL] = model
+    if isinstance(reason := about.get("finish_reason") or about.get("stop_reason"), str):
+        attributes[semantics.FINISH_REASONS] = (reason,)
+    if isinstance(identity := about.get("id"), str) and identity:
+        attributes[semantics.RESPONSE_ID] = identity
+    return attributes
+
+
+def evaluated(evaluation: MonitorEvaluation, *, explained: bool) -> Iterator[Attributes]:
+    """One event per score of the monitors."""
+    for name, score in evaluation.scores.items():
+        fired = name in evaluation.fired
+        attributes: Attributes = {
+            semantics.EVALUATION_NAME: name,
+            semantics.EVALUATION_SCORE: score,
+            semantics.EVALUATION_LABEL: semantics.FIRED if fired else semantics.NOT_FIRED,
+        }
+        if explained and fired and evaluation.intervention_text:
+            attributes[semantics.EVALUATION_EXPLANATION] = evaluation.intervention_text
+        yield attributes
+
+
+# -- texts, only where the user wants them in spans ------------------------------------------------
+
+
+def texts(event: Mapping[str, Any]) -> Attributes:
+    """The texts of a step event, which has been through the user's `redact`."""
+    parts: list[dict[str, Any]] = []
+    if event.get("thought"):
+        parts.append({"type": "text", "content": event["thought"]})
+    if event.get("action"):
+        parts.append({"type": "tool_call", "name": event["action"], "arguments": event.get("action_input")})
+    attributes: Attributes = {semantics.OUTPUT_MESSAGES: as_json([{"role": "assistant", "parts": parts}])}
+    if event.get("observation") is not None:
+        attributes[semantics.STEP_OBSERVATION] = str(event["observation"])
+    if event.get("intervention_texts"):
+        attributes[semantics.STEP_INTERVENTION_TEXTS] = [str(text) for text in event["intervention_texts"]]
+    return attributes
+
+
+def asked(task: str) -> str:
+    """What the run was asked to do, as the conventions write messages."""
+    return as_json([{"role": "user", "parts": [{"type": "text", "content": task}]}])
+
+
+def as_json(value: Any) -> str:
+    """A value as text."""
+    return encode(value).decode("utf-8", "replace")

@@ -1,0 +1,439 @@
+"""The spans of one run: `invoke_agent` around it, a child per step, children of that for what the step asked and did.
+
+Spans live on the run, for LangGraph runs its hooks in copied contexts: a context variable set in one hook is not
+seen by the next. Around the model and the tools a hook makes the step's span the current one, so spans that
+others make there become its children.
+
+Nothing here keeps the run, its messages or its state: a span may be kept by whoever was called inside it.
+"""
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+from ..runtime.contain import contain
+from ..runtime.drivers import Performed
+from ..secret import mask
+from ..settings import OtelChat
+from ..steering.plan import Prepared
+from ..types import StepLogEntry
+from . import content, semantics
+from .exceptions import described
+from .providers import others, provider_of
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AIMessage, ToolCall
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Span, SpanContext, Tracer
+
+Attributes = dict[str, Any]
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+class ToolSpan:
+    """A tool call's span, or only the place of one where there is none."""
+
+    __slots__ = ("_captures", "_messages", "_span", "context")
+
+    def __init__(
+        self,
+        context: "Context | None" = None,
+        span: "Span | None" = None,
+        *,
+        messages: bool = False,
+        captures: bool = False,
+    ) -> None:
+        self.context = context
+        """What is current while the tool runs; `None` leaves it as it is."""
+        self._span = span
+        self._messages = messages
+        self._captures = captures
+
+    def answered(self, text: str, is_error: bool) -> None:
+        """The tool gave a result."""
+        span = self._span
+        if span is not None:
+            if is_error:
+                _fail(span, semantics.TOOL_ERROR)
+            if self._captures:
+                span.set_attribute(semantics.TOOL_RESULT, text)
+            span.end()
+
+    def raised(self, error: BaseException, *, failed: bool = True) -> None:
+        """The tool raised: it failed, or asked for a person."""
+        span = self._span
+        if span is not None:
+            if failed:
+                _add_exception(span, error, self._messages)
+            span.end()
+
+
+NO_TOOL_SPAN = ToolSpan()
+
+
+class NoSpans:
+    """What a run has that nobody traces: it does nothing, and one serves all."""
+
+    __slots__ = ()
+    recording: bool = False
+    captures: bool = False
+    """Whether texts go into spans."""
+    traceparent: str | None = None
+    """Where this run is in its trace, for a run that continues it."""
+
+    def problems(self) -> Sequence[str]:
+        """What went wrong in here since it was last asked."""
+        return ()
+
+    def here(self) -> "Context | None":
+        """The context whose current span is the step's."""
+        return None
+
+    def begun(self, task: str) -> None:
+        """The run has begun, to do `task` as far as that may be told."""
+
+    def begin_step(self, index: int) -> None:
+        """A step begins: the next model call is decided about."""
+
+    def prepared(self, prepared: Prepared, performed: Sequence[Performed]) -> None:
+        """It was decided, and these were asked for it."""
+
+    def calling(self, model: Any, model_id: str) -> "Context | None":
+        """The model is about to be called; what is current meanwhile."""
+        return None
+
+    def failed(self, error: BaseException) -> None:
+        """The model's call raised; somebody may call again."""
+
+    def recorded(self, entry: StepLogEntry, message: "AIMessage") -> None:
+        """The model's call returned."""
+
+    def tool(self, call: "ToolCall") -> ToolSpan:
+        """A tool is about to be called."""
+        return NO_TOOL_SPAN
+
+    def complete_step(self, tool_failed: bool, event: Mapping[str, Any] | None) -> None:
+        """The step is whole; `event` is what may be told of it."""
+
+    def pause(self) -> None:
+        """The run waits for a person."""
+
+    def finish(self, kind: str, outcome: str, steps: int, error: BaseException | None) -> None:
+        """The run is over, or its outcome is another one than was said before."""
+
+
+NO_SPANS = NoSpans()
+
+
+class Unsampled(NoSpans):
+    """A run that the sampler left out: what others do inside it is left out with it, if they ask the parent."""
+
+    __slots__ = ("_span", "traceparent")
+
+    def __init__(self, span: "Span") -> None:
+        self._span = span
+        self.traceparent = traceparent_of(span.get_span_context())
+
+    def here(self) -> "Context | None":
+        """The context in which spans are children of the one that is not recorded."""
+        return within(self._span)
+
+    def calling(self, model: Any, model_id: str) -> "Context | None":
+        """The same while the model is called."""
+        return within(self._span)
+
+    def tool(self, call: "ToolCall") -> ToolSpan:
+        """The same while a tool is called."""
+        return ToolSpan(within(self._span))
+
+
+def contained(
+    method: Callable[Concatenate["RunSpans", Parameters], Result],
+) -> Callable[Concatenate["RunSpans", Parameters], Result | None]:
+    """A method whose errors stay in here, and are told with the step; one without costs nothing more."""
+
+    @functools.wraps(method)
+    def call(self: "RunSpans", /, *arguments: Parameters.args, **named: Parameters.kwargs) -> Result | None:
+        try:
+            return method(self, *arguments, **named)
+        except Exception:
+            with contain("spans", self._problems):
+                raise
+        return None
+
+    return call
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How spans are made: the same for all runs of a `ReasonBlocks`."""
+
+    tracer: "Tracer"
+    chat: OtelChat = "auto"
+    captures: bool = False
+    messages: bool = True
+    """Whether the messages of exceptions are told; not where a `redact` has not seen them."""
+
+
+class RunSpans(NoSpans):
+    """The spans of a run that is recorded."""
+
+    __slots__ = (
+        "_attributes",
+        "_call",
+        "_common",
+        "_manner",
+        "_model_id",
+        "_others",
+        "_problems",
+        "_root",
+        "_run_span",
+        "_step",
+        "captures",
+        "traceparent",
+    )
+    recording = True
+
+    def __init__(self, manner: Manner, span: "Span", common: Attributes) -> None:
+        self._manner = manner
+        self._root = span
+        self._run_span: Span | None = span
+        """`None` once it has ended; its children still name it as their parent."""
+        self._common = common
+        """What every span of the run says, so that each can be found by it."""
+        self._step: Span | None = None
+        self._attributes: Attributes = {}
+        """Those of the step, given all at once: a call for each costs more than the rest."""
+        self._others = others(manner.chat, None)
+        self._model_id = ""
+        self._call: Attributes = {}
+        """What is known about the model that is called."""
+        self._problems: list[str] = []
+        self.captures = manner.captures
+        self.traceparent = traceparent_of(span.get_span_context())
+
+    def problems(self) -> Sequence[str]:
+        """What was contained in here, once."""
+        found, self._problems = self._problems, []
+        return found
+
+    # -- the run ---------------------------------------------------------------------------------
+
+    @contained
+    def begun(self, task: str) -> None:
+        """The event of the start."""
+        self._root.add_event(semantics.EVENT_RUN_START, {semantics.RUN_ID: self._common[semantics.RUN_ID]})
+        if self.captures and task:
+            self._root.set_attribute(semantics.INPUT_MESSAGES, content.asked(task))
+
+    @contained
+    def pause(self) -> None:
+        """End what is open: a person may take days, and what has not ended is not exported."""
+        if self._step is not None and self._returned():
+            self._step.add_event(semantics.EVENT_STEP, self._step_event())
+        self._end_step()
+        span, self._run_span = self._run_span, None
+        if span is not None:
+            span.add_event(semantics.EVENT_RUN_INTERRUPT)
+            span.end()
+
+    @contained
+    def finish(self, kind: str, outcome: str, steps: int, error: BaseException | None) -> None:
+        """End the run's span; an outcome that comes after it has ended has a span of its own beneath it."""
+        failed = kind != semantics.SUCCESS
+        self._end_step(error, failed=failed)
+        told = {semantics.RUN_OUTCOME: outcome, semantics.RUN_OUTCOME_CLASS: kind}
+        span, self._run_span = self._run_span, None
+        if span is None:
+            span = self._child(semantics.SPAN_RUN_FINISH, self._root)
+        span.set_attributes({**told, semantics.RUN_STEPS: steps})
+        if failed and error is not None:
+            _add_exception(span, error, self._manner.messages)
+        elif failed:
+            _fail(span, semantics.OTHER_ERROR, outcome)
+        span.add_event(semantics.EVENT_RUN_FINISH, told)
+        span.end()
+
+    # -- a step ----------------------------------------------------------------------------------
+
+    @contained
+    def begin_step(self, index: int) -> None:
+        """A span from here until the tools have answered."""
+        self._end_step()
+        self._attributes = {}
+        self._step = self._child(f"{semantics.SPAN_STEP} {index}", self._root, {semantics.STEP_INDEX: index})
+
+    def here(self) -> "Context | None":
+        """The context of the step, or of the run between steps."""
+        return within(self._step or self._root)
+
+    @contained
+    def prepared(self, prepared: Prepared, performed: Sequence[Performed]) -> None:
+        """Spans of what was asked, after the fact: whoever asks knows nothing of spans."""
+        step = self._step
+        if step is None:
+            return
+        found = {type(queued.injection).__name__: len(queued.pending) for queued in prepared.queued}
+        context = within(step) if performed else None
+        for one in performed:
+            self._add_performed(context, one, found.get(one.name, 0))
+        self._attributes[semantics.STEP_GATE] = prepared.gate
+        self._attributes[semantics.STEP_ADDED_MS] = round(prepared.added_seconds * 1000, 3)
+        if prepared.evaluation is not None:
+            when = next((one.ended for one in performed if one.question == "evaluate"), None)
+            for attributes in content.evaluated(prepared.evaluation, explained=self.captures):
+                step.add_event(semantics.EVENT_EVALUATION, attributes, when)
+
+    def _add_performed(self, context: "Context | None", one: Performed, found: int) -> None:
+        attributes: Attributes | None = None
+        if one.question == "evaluate":
+            name = semantics.SPAN_EVALUATE
+        else:
+            name = f"{semantics.SPAN_RETRIEVE} {one.name.removesuffix('Injection')}"
+            attributes = {semantics.INJECTION_SOURCE: one.name, semantics.RETRIEVAL_FOUND: found}
+        span = self._manner.tracer.start_span(name, context, attributes=attributes, start_time=one.began)
+        if one.cause is not None:
+            _fail(span, one.cause, one.problem)
+        span.end(one.ended)
+
+    @contained
+    def calling(self, model: Any, model_id: str) -> "Context | None":
+        """Name the step after the call, unless somebody else's span will be the call's."""
+        if model_id != self._model_id:
+            self._model_id = model_id
+            self._learn(model, model_id)
+        if self._step is not None:
+            self._name_step(self._step)
+        return self.here()
+
+    def _learn(self, model: Any, model_id: str) -> None:
+        """Another model is called: who provides it, and who else makes spans of its calls."""
+        provider = provider_of(type(model))
+        self._others = others(self._manner.chat, provider)
+        self._call = {semantics.REQUEST_MODEL: model_id}
+        if provider is not None:
+            self._call[semantics.PROVIDER_NAME] = provider.name
+        if self._run_span is not None:
+            self._run_span.set_attributes(self._call)
+        if not self._others.calls:
+            self._call[semantics.OPERATION_NAME] = semantics.CHAT
+
+    def _name_step(self, step: "Span") -> None:
+        self._attributes.update(self._call)
+        if not self._others.calls:
+            step.update_name(f"{semantics.CHAT} {self._model_id}")
+
+    @contained
+    def failed(self, error: BaseException) -> None:
+        """An event, not yet a failure of the step."""
+        if self._step is not None:
+            self._step.add_event(semantics.EVENT_EXCEPTION, described(error, self._manner.messages))
+            self._attributes[semantics.ERROR_TYPE] = type(error).__name__
+
+    @contained
+    def recorded(self, entry: StepLogEntry, message: "AIMessage") -> None:
+        """What the call cost and what was decided for it."""
+        if self._step is None:  # an outer middleware called the model again after an answer: one more step
+            self.begin_step(entry.step)
+            self._attributes.update(self._call)
+        attributes = self._attributes
+        attributes.pop(semantics.ERROR_TYPE, None)  # an earlier attempt failed, and this one did not
+        attributes.update(content.step_attributes(entry))
+        attributes.update(content.response_attributes(message))
+        if semantics.OPERATION_NAME in attributes:
+            attributes[semantics.INPUT_TOKENS] = entry.input_tokens
+            attributes[semantics.OUTPUT_TOKENS] = entry.output_tokens
+            attributes[semantics.CACHE_READ_TOKENS] = entry.cache_read_tokens
+
+    @contained
+    def _tool(self, call: "ToolCall") -> ToolSpan:
+        parent = self._step or self._root
+        if self._others.tools:
+            return ToolSpan(within(parent))
+        attributes = {
+            semantics.OPERATION_NAME: semantics.EXECUTE_TOOL,
+            semantics.TOOL_NAME: call["name"],
+            semantics.TOOL_TYPE: semantics.FUNCTION_TOOL,
+        }
+        if call["id"]:
+            attributes[semantics.TOOL_CALL_ID] = call["id"]
+        captures = self.captures and self._manner.messages
+        if captures:
+            attributes[semantics.TOOL_ARGUMENTS] = content.as_json(call["args"])
+        span = self._child(f"{semantics.EXECUTE_TOOL} {call['name']}", parent, attributes)
+        return ToolSpan(within(span), span, messages=self._manner.messages, captures=captures)
+
+    def tool(self, call: "ToolCall") -> ToolSpan:
+        """A span around one tool call, unless somebody else makes one."""
+        return self._tool(call) or NO_TOOL_SPAN
+
+    @contained
+    def complete_step(self, tool_failed: bool, event: Mapping[str, Any] | None) -> None:
+        """The tools have answered."""
+        if self._step is None:
+            return
+        if self.captures and event is not None:
+            self._attributes.update(content.texts(event))
+        self._step.add_event(semantics.EVENT_STEP, {**self._step_event(), semantics.STEP_TOOL_FAILED: tool_failed})
+        self._end_step()
+
+    def _step_event(self) -> Attributes:
+        action = self._attributes.get(semantics.STEP_ACTION)
+        return {semantics.STEP_ACTION: action} if action is not None else {}
+
+    def _returned(self) -> bool:
+        """Whether the model's call has returned, so that the step is one."""
+        return semantics.STEP_FSM_STATE in self._attributes
+
+    def _end_step(self, error: BaseException | None = None, *, failed: bool = False) -> None:
+        """End the step's span; one whose call has not returned failed, if the run did."""
+        step, self._step = self._step, None
+        if step is None:
+            return
+        if failed and not self._returned():
+            kind = self._attributes.get(semantics.ERROR_TYPE) or (type(error).__name__ if error else None)
+            _fail(step, kind or semantics.OTHER_ERROR)
+        step.set_attributes(self._attributes)
+        step.end()
+
+    def _child(self, name: str, parent: "Span", attributes: Attributes | None = None) -> "Span":
+        return self._manner.tracer.start_span(name, within(parent), attributes={**self._common, **(attributes or {})})
+
+
+def within(span: "Span") -> "Context":
+    """The caller's context, baggage and all, with `span` as the current one."""
+    return _set_in_context()(span)
+
+
+@functools.cache
+def _set_in_context() -> "Callable[[Span], Context]":
+    """Looked up once: this is called several times a step."""
+    from opentelemetry.trace import set_span_in_context
+
+    return set_span_in_context
+
+
+def traceparent_of(context: "SpanContext") -> str:
+    """A span's place in W3C's form: text, which a checkpoint can keep."""
+    return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
+
+
+def outcome_class(outcome: str) -> str:
+    """Of the few kinds that a metric may tell apart."""
+    return semantics.SUCCESS if outcome == semantics.SUCCESS else semantics.FAILURE
+
+
+def _fail(span: "Span", kind: str, reason: str | None = None) -> None:
+    from opentelemetry.trace import Status, StatusCode
+
+    span.set_attribute(semantics.ERROR_TYPE, kind)
+    span.set_status(Status(StatusCode.ERROR, mask(reason) if reason else None))
+
+
+def _add_exception(span: "Span", error: BaseException, messages: bool) -> None:
+    """An exception with what may be told of it. (`record_exception` tells everything and reads source files.)"""
+    attributes = described(error, messages)
+    span.add_event(semantics.EVENT_EXCEPTION, attributes)
+    _fail(span, type(error).__name__, attributes.get(semantics.EXCEPTION_MESSAGE))
