@@ -21,8 +21,8 @@ def demo(model: str | None, picture: Path | None) -> None:
 
     from ..demo.story import save_picture, tell
 
-    for name in [name for name in os.environ if name.startswith("REASONBLOCKS_")]:
-        del os.environ[name]  # the same story for everybody, whatever is set for their own agents
+    for name in [name for name in os.environ if name.startswith("REASONBLOCKS_") and "OTEL" not in name]:
+        del os.environ[name]  # the same story for everybody, whatever is set for their own agents; it may be traced
     console = Console(record=picture is not None, width=132 if picture is not None else None)
     tell(console, model)
     if picture is not None:
