@@ -23,6 +23,8 @@ from .run import Outlets
 from .runtime.deadline import StepBudget
 from .steering.plan import Policy
 from .steering.scoring import score_step
+from .telemetry.spool.policy import SpoolPolicy
+from .telemetry.spooling import Spooling
 from .telemetry.stream import DRAIN_SECONDS, TelemetryStream
 from .types import FSMState, InjectionNotice
 
@@ -54,6 +56,8 @@ class ReasonBlocks:
         redact: Callable[[Event], Event | None] | None = None,
         on_injection: Callable[[InjectionNotice], object] | None = None,
         data_dir: str | Path | None = None,
+        spool_dir: str | Path | bool | None = None,
+        spool: SpoolPolicy | None = None,
         otel: object = None,
         allow_insecure_http: bool | None = None,
     ) -> None:
@@ -72,6 +76,7 @@ class ReasonBlocks:
         streams = settings.flag("live_streaming_enabled", live_streaming_enabled, True)
         redact, on_injection = _callable("redact", redact), _callable("on_injection", on_injection)
         budget = settings.budget(token_budget)
+        spooling = Spooling.from_settings(spool_dir, spool)
         # Last: it may open a database, which is in vain where another setting cannot work.
         self._backend, self._where = connect(
             api_key,
@@ -82,7 +87,7 @@ class ReasonBlocks:
         )
         self.api = ReasonBlocksAPI(backend=self._backend)
         """Lookups by hand, for injections of one's own."""
-        self._stream = TelemetryStream(self._backend)
+        self._stream = TelemetryStream(self._backend, spooling)
         self._outlets = Outlets(
             backend=self._backend,
             post=self._stream.post if streams else None,

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from ..types import ETrace, MonitorEvaluation, StepRecord, Tier
 
 Event = dict[str, Any]
-"""A `run_start`, `step`, `run_finish` or `run_interrupt` with its `type` and `run_id`, in the fields of the wire."""
+"""A `run_start`, `step`, `run_finish`, `run_interrupt` or `loss` with `type` and `run_id`, in the wire's fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,14 @@ class Backend(Protocol):
     @property
     def interrupts(self) -> bool:
         """Whether it wants to know that a run waits for a person."""
+
+    @property
+    def losses(self) -> bool:
+        """Whether it wants to know which steps were lost on the way."""
+
+    @property
+    def destination(self) -> str | None:
+        """What tells where events go from other places; `None` where none of them outlives the process."""
 
     async def discover(self) -> None:
         """Ask, once, what the backend offers beyond the old protocol."""
