@@ -9,8 +9,8 @@ import msgspec
 from ..api.backend import Event
 from ..api.wire import encode_event
 
-STEP_WEIGHT = 4_000
-"""About what a step takes besides its texts."""
+STEP_WEIGHT, OTHER_WEIGHT = 3_000, 800
+"""About what a step, and any other event, takes besides its texts."""
 MOST_NODES = 1_000
 
 
@@ -65,7 +65,8 @@ class Parcel:
 
 def weight_of(event: Event) -> int:
     """About how many bytes an event takes, from the lengths of its texts: nothing is encoded on an agent's thread."""
-    weight = STEP_WEIGHT
+    step = event.get("type") == "step"
+    weight = STEP_WEIGHT if step else OTHER_WEIGHT
     for value in event.values():
         if type(value) is str:
             weight += len(value)
@@ -73,7 +74,7 @@ def weight_of(event: Event) -> int:
             for item in value:
                 if type(item) is str:
                     weight += len(item)
-    if event.get("type") != "step":
+    if not step:
         weight += _weight_within(event.get("metadata"))
     return weight
 

@@ -31,7 +31,7 @@ from .spool.spool import Spool
 from .spooling import Spooling
 
 MAILBOX_LIMIT = 20_000
-MAILBOX_BYTES = 16_000_000
+MAILBOX_BYTES = 20_000_000
 MOST_BYTES = 4_000_000
 """About what is taken from the mailbox at once."""
 FULL = "mailbox full"

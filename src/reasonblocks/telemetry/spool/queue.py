@@ -217,7 +217,9 @@ class Queue:
         if self._writing is not None:
             os.close(self._writing)
             self._writing = None
-        os.close(self.lock)
+        if self.lock >= 0:
+            os.close(self.lock)
+            self.lock = -1
 
     def remove(self) -> None:
         """Nothing is left: leave no trace."""
