@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import threading
@@ -24,6 +25,7 @@ SETTINGS = ("REASONBLOCKS_", "LANGSMITH_", "LANGCHAIN_", "OTEL_")
 """Variables that start with one of these would change what the code under test does, or send traces out."""
 
 THREAD_GRACE_SECONDS = 2.0
+_numbers = itertools.count()
 
 MAY_BLOCK = [
     # `invoke()` inside a running loop: a sync hook can only wait for the runtime, within the step's budget
@@ -32,6 +34,7 @@ MAY_BLOCK = [
     ("threading.Lock.acquire", "reasonblocks/runtime/supervisor.py", "_start"),
     # the first run after a close starts the threads of the exporters again, which waits until they run
     ("threading.Lock.acquire", "reasonblocks/telemetry/export.py", "_open"),
+    ("threading.Lock.acquire", "reasonblocks/runtime/worker.py", "_start"),
     # where log records go is the application's choice; under pytest one of the places is a file
     ("io.TextIOWrapper.write", "logging/__init__.py", "emit"),
     ("io.BufferedWriter.write", "logging/__init__.py", "emit"),
@@ -64,6 +67,8 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path_factory.getbasetemp() / "user data"))
     for name in [name for name in os.environ if name.startswith(SETTINGS)]:
         monkeypatch.delenv(name)
+    # A spool of its own for each: a stand-in may get the port that another one had before.
+    monkeypatch.setenv("REASONBLOCKS_SPOOL_DIR", str(tmp_path_factory.getbasetemp() / f"spool-{next(_numbers)}"))
 
 
 class RecordedBlockingError(BlockingError):

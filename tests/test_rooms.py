@@ -10,7 +10,7 @@ import reasonblocks
 SOURCE = Path(reasonblocks.__file__).parent
 
 FLOORS = [
-    {"_version", "errors", "limits", "secret", "types"},
+    {"_version", "errors", "limits", "location", "secret", "types"},
     {"fsm", "recordings", "sanitize", "settings"},
     {"format_routing", "runtime"},
     {"engine"},

@@ -60,14 +60,17 @@ def our_threads() -> list[str]:
 
 
 def test_c40_the_runtime_starts_on_first_use_and_goes_with_close(standin: Standin) -> None:
-    """No thread before the first run, one during, none after `close()`, and another run brings it back."""
+    """No thread before the first run, none after `close()`, and another run brings it back.
+
+    During a run there is one, besides that of the spool, which looks once what others left and ends.
+    """
     runtime.release()
     rb = ReasonBlocks(standin.key, base_url=standin.url, step_timeout=5.0)
     agent = agent_of(rb)
     assert our_threads() == []
     for number in range(2):
         agent.invoke(QUESTION)
-        assert our_threads() == [THREAD_NAME]
+        standin.wait_for(lambda: our_threads() == [THREAD_NAME])
         rb.close()
         assert our_threads() == []
         assert len(standin.runs) == number + 1
@@ -127,21 +130,59 @@ async def test_c40_invoke_inside_a_running_loop_works_and_warns_once(
 
 
 def test_c41_an_actor_that_crashes_is_restarted_with_its_mailbox(
-    rb: ReasonBlocks, standin: Standin, monkeypatch: pytest.MonkeyPatch
+    capable_standin: Standin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A bug in the delivery costs a restart and no event."""
-    send, crashes = rb._backend.send, iter([LookupError("a bug"), LookupError("another")])
+    rb = ReasonBlocks(capable_standin.key, base_url=capable_standin.url, step_timeout=5.0)
+    agent_of(rb, "first").invoke(QUESTION)
+    rb.close()
+    send, crashes = rb._backend.send_batch, iter([LookupError("a bug"), LookupError("another")])
 
-    async def broken(event: Any) -> None:
+    async def broken(events: Any) -> Any:
         for crash in crashes:
             raise crash
-        await send(event)
+        return await send(events)
 
-    monkeypatch.setattr(rb._backend, "send", broken)
+    monkeypatch.setattr(rb._backend, "send_batch", broken)
     agent_of(rb, "r").invoke(QUESTION)
     rb.close()
-    assert standin.runs["r"].timeline == timeline(3)
+    assert capable_standin.runs["r"].timeline == timeline(3)
     assert incidents.counts == {"actor telemetry: ExceptionGroup": 2}
+    assert rb.stats()["set_aside"] == 0
+
+
+@pytest.mark.parametrize("capabilities", [(), ("events",)], ids=["old", "new"])
+def test_c41_an_event_that_crashes_three_times_is_set_aside(
+    capabilities: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One event over which our own code always crashes is set aside and counted; all others arrive, in order."""
+    with Standin(capabilities) as standin:
+        rb = ReasonBlocks(standin.key, base_url=standin.url, step_timeout=5.0)
+        agent_of(rb, "first").invoke(QUESTION)
+        rb.close()
+        whole, single = rb._backend.send_batch, rb._backend.send
+
+        async def broken(events: Any) -> Any:
+            if any(b'"step_index":1' in event and b'"poisoned"' in event for event in events):
+                raise LookupError("a bug")
+            return await whole(events)
+
+        async def broken_alone(event: Any) -> None:
+            if event.get("step_index") == 1 and event["run_id"] == "poisoned":
+                raise LookupError("a bug")
+            await single(event)
+
+        monkeypatch.setattr(rb._backend, "send_batch", broken)
+        monkeypatch.setattr(rb._backend, "send", broken_alone)
+        agent_of(rb, "poisoned").invoke(QUESTION)
+        agent_of(rb, "healthy").invoke(QUESTION)
+        standin.wait_for(lambda: standin.runs["poisoned"].finishes and standin.runs["healthy"].finishes, 10.0)
+        rb.close()
+        assert list(dict.fromkeys(standin.runs["poisoned"].timeline)) == [e for e in timeline(3) if e != "step 1"]
+        assert list(dict.fromkeys(standin.runs["healthy"].timeline)) == timeline(3)
+        stats = rb.stats()
+        assert (stats["set_aside"], stats["dropped"], stats["waiting"]) == (1, {}, 0)
+        assert stats["enqueued"] == stats["sent"] + 1
 
 
 # -- processes -----------------------------------------------------------------------------------------------

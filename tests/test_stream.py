@@ -745,7 +745,17 @@ def test_a_second_close_drains_although_the_first_was_in_vain(server: Standin, c
 async def test_stats_count_every_event(server: Standin, connect: Connect) -> None:
     """Enqueued is sent plus dropped once everything is dealt with, and retries are counted."""
     rb = connect(server)
-    assert rb.stats() == {"enqueued": 0, "sent": 0, "retried": 0, "dropped": {}, "breaker_open": False}
+    assert rb.stats() == {
+        "enqueued": 0,
+        "sent": 0,
+        "waiting": 0,
+        "retried": 0,
+        "spooled": {"now": 0, "ever": 0},
+        "replayed": 0,
+        "set_aside": 0,
+        "dropped": {},
+        "breaker_open": False,
+    }
     route = "events" if server.capabilities else "step"
     await know_capabilities(rb, server)
     server.fault(route, Fault(status=503, times=2))

@@ -23,6 +23,8 @@ from .run import Outlets
 from .runtime.deadline import StepBudget
 from .steering.plan import Policy
 from .steering.scoring import score_step
+from .telemetry.spool.policy import SpoolPolicy
+from .telemetry.spooling import Spooling
 from .telemetry.sqlite_sink import SQLiteMonitorSink
 from .telemetry.stream import DRAIN_SECONDS, TelemetryStream
 from .telemetry.streams import Streams
@@ -60,6 +62,8 @@ class ReasonBlocks:
         otel: object = None,
         allow_insecure_http: bool | None = None,
         sinks: Iterable[SQLiteMonitorSink] = (),
+        spool_dir: str | Path | bool | None = None,
+        spool: SpoolPolicy | None = None,
     ) -> None:
         otel = settings.otel(otel)
         require_otel(otel)
@@ -78,6 +82,7 @@ class ReasonBlocks:
         redact, on_injection = _callable("redact", redact), _callable("on_injection", on_injection)
         budget = settings.budget(token_budget)
         files = [TelemetryStream(sink) for sink in _checked_sinks(sinks)]
+        spooling = Spooling.from_settings(spool_dir, spool)
         # Last: it may open a database, which is in vain where another setting cannot work.
         self._backend, self._where = connect(
             api_key,
@@ -88,7 +93,7 @@ class ReasonBlocks:
         )
         self.api = ReasonBlocksAPI(backend=self._backend)
         """Lookups by hand, for injections of one's own."""
-        self._stream = TelemetryStream(self._backend)
+        self._stream = TelemetryStream(self._backend, spooling)
         self._streams = Streams((self._stream, *files))
         posting = self._streams if streams else Streams(files)
         self._tracing = None if otel is False else Tracing(otel, _stats_of(self), redacts=redact is not None)

@@ -25,11 +25,13 @@ class AmbiguousRun(ReasonBlocksError, ValueError):
 class Unavailable(ReasonBlocksError):
     """An answer that could not be had in time, or at all."""
 
-    def __init__(self, reason: str, *, retry_after: float | None = None) -> None:
+    def __init__(self, reason: str, *, retry_after: float | None = None, failed: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.retry_after = retry_after
         """Seconds that the server asked to wait, if it did."""
+        self.failed = failed
+        """Whether the server did answer: that it tried, and something went wrong in it."""
 
 
 class Rejected(Unavailable):

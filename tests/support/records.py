@@ -44,6 +44,8 @@ class Run:
     step_order: list[int] = field(default_factory=list)
     """Every index that arrived, repetitions included."""
     finishes: list[str] = field(default_factory=list)
+    lost_steps: int = 0
+    """The largest number that was reported."""
     timeline: list[str] = field(default_factory=list)
     """Everything that arrived, as in `["run_start", "step 0", "run_finish success"]`."""
 
@@ -73,6 +75,8 @@ class Run:
             self.steps.setdefault(index, body)
             self.step_order.append(index)
             self.timeline.append(f"step {index}")
+        elif kind == "loss":
+            self.lost_steps = max(self.lost_steps, body["steps"])
         else:
             self.finishes.append(body["outcome"])
             self.timeline.append(f"run_finish {body['outcome']}")

@@ -138,4 +138,7 @@ STEP: dict[str, Field] = {
 }
 RUN_FINISH: dict[str, Field] = {"outcome": Field(required=True, longest=64)}
 EVENTS: dict[str, Field] = {"events": Field(list, required=True, longest=MAX_EVENTS)}
+LOSS: dict[str, Field] = {"steps": Field(int, required=True, low=0, high=10_001), "cause": Field(longest=64)}
 EVENT_TYPES: dict[str, dict[str, Field]] = {"run_start": RUN_START, "step": STEP, "run_finish": RUN_FINISH}
+OPTIONAL_EVENTS: dict[str, tuple[str, dict[str, Field]]] = {"losses": ("loss", LOSS)}
+"""By capability."""

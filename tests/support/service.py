@@ -239,7 +239,9 @@ class Service:
         return 200, {"accepted": len(events) - len(rejected), "rejected": rejected}
 
     def _event_problems(self, event: Any) -> Iterator[rules.Problem]:
-        fields = rules.EVENT_TYPES.get(str(event.get("type"))) if isinstance(event, dict) else None
+        optional = dict(rules.OPTIONAL_EVENTS[name] for name in self.capabilities if name in rules.OPTIONAL_EVENTS)
+        types = rules.EVENT_TYPES | optional
+        fields = types.get(str(event.get("type"))) if isinstance(event, dict) else None
         if fields is None:
             yield ("type",), f"not an event: {str(event)[:100]}"
             return

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from ..types import ETrace, MonitorEvaluation, StepRecord, Tier
 
 Event = dict[str, Any]
-"""A `run_start`, `step`, `run_finish` or `run_interrupt` with its `type` and `run_id`, in the fields of the wire."""
+"""A `run_start`, `step`, `run_finish`, `run_interrupt` or `loss` with `type` and `run_id`, in the wire's fields."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,14 @@ class Destination(Protocol):
     @property
     def linger_seconds(self) -> float:
         """How long the first event after a pause waits for company."""
+
+    @property
+    def losses(self) -> bool:
+        """Whether it wants to know which steps were lost on the way."""
+
+    @property
+    def destination(self) -> str | None:
+        """What tells it from other places, for events that wait on disk; `None` where they need not."""
 
     async def discover(self) -> None:
         """Ask, once, what the destination offers beyond the old protocol."""

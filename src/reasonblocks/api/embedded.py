@@ -58,11 +58,13 @@ class EmbeddedBackend:
 
     batches = True
     interrupts = True
+    losses = True
     linger_seconds = 0.12
     """Longer than for a server: each delivery is a transaction in the agent's own process."""
 
     def __init__(self, data_dir: Path | None) -> None:
         self._data_dir = data_dir
+        self.destination = None if data_dir is None else f"engine {data_dir}"
         self._user = object()
         """Who we are among the users of a host; not ourselves, so that nobody keeps us alive."""
         self._host: EngineHost | None = None
@@ -154,7 +156,7 @@ class EmbeddedBackend:
         try:
             receipt = await engine.runs.events(LOCAL, events)
         except Exception as error:
-            raise Unavailable(f"the engine could not store events: {describe(error)}") from error
+            raise Unavailable(f"the engine could not store events: {describe(error)}", failed=True) from error
         return [(entry.index, entry.detail) for entry in receipt.rejected]
 
     def close(self) -> None:

@@ -1,5 +1,6 @@
 """rb-api by HTTP."""
 
+import hashlib
 import random
 import time
 from collections import OrderedDict
@@ -26,6 +27,8 @@ Result = TypeVar("Result")
 RETRIABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
 SEND_SECONDS = 5.0
 """How long one delivery of events may take; they wait in the background, not in the agent."""
+SEND_AGAIN_SECONDS = 2.5
+"""The same after one that took too long: a server that is back is to be noticed within 5 s, pauses included."""
 LINGER_SECONDS = 0.05
 """How long the first event after a pause waits for company.
 
@@ -90,6 +93,8 @@ class RemoteBackend:
         self._proxy = proxy_for(base_url)
         self._step_timeout = step_timeout
         self._retry = RetryPolicy()
+        self._send_seconds = SEND_SECONDS
+        self.destination = f"{base_url} {hashlib.sha256(key.reveal().encode()).hexdigest()}"
         self._cursors: OrderedDict[str, Cursor] = OrderedDict()
         self.breaker = Breaker()
         self.capabilities: frozenset[str] | None = None
@@ -227,6 +232,11 @@ class RemoteBackend:
         """Whether the server wants to know that a run waits for a person."""
         return "interrupts" in (self.capabilities or ())
 
+    @property
+    def losses(self) -> bool:
+        """Whether the server wants to know which steps were lost on the way."""
+        return "losses" in (self.capabilities or ())
+
     async def discover(self) -> None:
         """GET /health, until it has answered once."""
         if self.capabilities is not None:
@@ -241,7 +251,7 @@ class RemoteBackend:
     async def send(self, event: Event) -> None:
         """Deliver one event by its single route."""
         kind, run_id = event["type"], event["run_id"]
-        if kind == "run_interrupt":
+        if kind in ("run_interrupt", "loss"):
             return  # an old server has taken over, and has no word for it
         body = {name: value for name, value in event.items() if name != "type"}
         path = "/monitor/runs"
@@ -268,9 +278,13 @@ class RemoteBackend:
         return refused
 
     async def _deliver(self, path: str, body: bytes) -> Answer:
-        with anyio.move_on_after(SEND_SECONDS):
-            return await self._post(path, body)
-        raise Unavailable(f"no answer to an event within {SEND_SECONDS} s")
+        seconds = self._send_seconds
+        with anyio.move_on_after(seconds):
+            answer = await self._post(path, body)
+            self._send_seconds = SEND_SECONDS
+            return answer
+        self._send_seconds = SEND_AGAIN_SECONDS
+        raise Unavailable(f"no answer to an event within {seconds} s")
 
     async def _post(self, path: str, body: bytes) -> Answer:
         return await self._exchange("POST", path, body)
@@ -310,6 +324,10 @@ def _accepted(answer: Answer) -> Answer:
         return answer
     detail = mask(answer.content[:1000].decode("utf-8", "replace"))[:200]
     if answer.status in RETRIABLE:
-        raise Unavailable(f"the server answered {answer.status}: {detail}", retry_after=answer.retry_after)
+        raise Unavailable(
+            f"the server answered {answer.status}: {detail}",
+            retry_after=answer.retry_after,
+            failed=answer.status >= 500 and answer.retry_after is None,
+        )
     hint = "; check the API key" if answer.status in (401, 403) else ""
     raise Rejected(answer.status, f"the server refused with {answer.status}: {detail}{hint}")

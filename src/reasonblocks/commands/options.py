@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 import click
 
 from ..api.embedded import NEEDED as ENGINE_PACKAGES
-from ..engine.location import default_data_dir
 from ..errors import SettingsError
+from ..location import user_data_dir
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -18,7 +18,7 @@ def data_dir(command: Command) -> Command:
     return click.option(
         "--data-dir",
         metavar="DIRECTORY",
-        help=f"Where everything is kept; else REASONBLOCKS_DATA_DIR, else {_home(str(default_data_dir()))}.",
+        help=f"Where everything is kept; else REASONBLOCKS_DATA_DIR, else {_home(str(user_data_dir()))}.",
     )(command)
 
 

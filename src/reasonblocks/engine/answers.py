@@ -115,6 +115,10 @@ class Run(msgspec.Struct, kw_only=True):
     last_seen_at: str
     step_count: int
     total_tokens: int
+    lost_steps: int
+    """Steps that the client had to give up, as far as it could tell."""
+    loss_cause: str | None
+    """Why, as it said last."""
 
 
 class RunWithSteps(Run, kw_only=True):

@@ -28,8 +28,8 @@ EXIT_SECONDS = 5.0
 _LONGEST_RESTART_DELAY = 5.0
 
 
-class Actor(Protocol):
-    """Long-lived background work with a mailbox of its own."""
+class Resident(Protocol):
+    """Long-lived background work: an actor, or whatever else keeps itself busy."""
 
     name: str
 
@@ -50,7 +50,7 @@ class Runtime:
         self._lock = threading.RLock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
-        self._tasks: dict[Actor, asyncio.Task[None] | None] = {}
+        self._tasks: dict[Resident, asyncio.Task[None] | None] = {}
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -98,7 +98,7 @@ class Runtime:
         """Whether the caller is on the runtime's own thread, where waiting for it would deadlock."""
         return threading.current_thread() is self._thread
 
-    def host(self, actor: Actor) -> None:
+    def host(self, actor: Resident) -> None:
         """Start an actor, if it does not run already, and restart it whenever it crashes.
 
         This never waits for the loop: a finaliser may call it, on the loop's own thread too.
@@ -113,22 +113,22 @@ class Runtime:
             # An empty context: that of the first hook would live, with its agent's state, as long as the actor.
             loop.call_soon_threadsafe(self._place, loop, actor, context=Context())
 
-    def is_hosting(self, actor: Actor) -> bool:
+    def is_hosting(self, actor: Resident) -> bool:
         """Whether an actor runs here, or is about to."""
         return actor in self._tasks
 
-    def _place(self, loop: asyncio.AbstractEventLoop, actor: Actor) -> None:
+    def _place(self, loop: asyncio.AbstractEventLoop, actor: Resident) -> None:
         if actor in self._tasks:
             task = loop.create_task(_supervise(actor), name=f"reasonblocks-{actor.name}")
             self._tasks[actor] = task
             task.add_done_callback(lambda done: self._left(actor, done))
 
-    def _left(self, actor: Actor, task: asyncio.Task[None]) -> None:
+    def _left(self, actor: Resident, task: asyncio.Task[None]) -> None:
         """An actor is through by itself."""
         if self._tasks.get(actor) is task:
             del self._tasks[actor]
 
-    def dismiss(self, actor: Actor) -> None:
+    def dismiss(self, actor: Resident) -> None:
         """Stop an actor; the last one to leave takes the thread with it."""
         if actor not in self._tasks or self._loop is None:
             return
@@ -141,7 +141,7 @@ class Runtime:
             self.submit(self._remove(actor)).result(EXIT_SECONDS)
         self.release()
 
-    async def adismiss(self, actor: Actor) -> None:
+    async def adismiss(self, actor: Resident) -> None:
         """As `dismiss`, without blocking the caller's event loop."""
         if actor not in self._tasks or self._loop is None:
             return
@@ -156,7 +156,7 @@ class Runtime:
             while thread.is_alive():  # noqa: ASYNC110  a thread's end sets no event
                 await asyncio.sleep(0.001)
 
-    async def _remove(self, actor: Actor) -> None:
+    async def _remove(self, actor: Resident) -> None:
         """On the loop: placing has happened by now, so there is a task to cancel."""
         task = self._tasks.pop(actor, None)
         if task is not None:
@@ -195,7 +195,7 @@ class Runtime:
             actor.forget()
 
 
-async def _supervise(actor: Actor) -> None:
+async def _supervise(actor: Resident) -> None:
     """Keep one actor alive; its mailbox is its own and survives the restart."""
     delay = 0.05
     while True:

@@ -80,6 +80,8 @@ class SQLiteMonitorSink:
     """
 
     batches = True
+    losses = False
+    destination = None
     linger_seconds = 0.1
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

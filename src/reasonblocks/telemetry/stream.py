@@ -1,138 +1,105 @@
-"""The live stream: an actor that carries events to the backend, in order for each run, and loses none quietly."""
+"""The live stream: an actor that carries events to the backend, in order for each run, and loses none quietly.
+
+The queue has a head in memory, a middle on disk and a tail in memory, and mostly only the first of them:
+
+    agents -> mailbox -> deliver                        while the backend takes what comes
+              mailbox -> spool -> deliver               after a moment of failures, until the spool is empty again
+"""
 
 import asyncio
 import concurrent.futures
 import contextlib
 import itertools
-import threading
-import time
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
+import anyio
+
 from ..api.backend import Destination, Event
-from ..api.wire import BODY_ROOM, encode_event
 from ..errors import Rejected, Unavailable
 from ..limits import MAX_EVENTS
-from ..runtime.contain import incidents
+from ..runtime.actor import Actor
 from ..runtime.mailbox import Mailbox
 from ..runtime.supervisor import forget_after_fork, runtime
+from .accounts import Accounts
+from .courier import Courier
+from .losses import Losses
+from .parcel import Origin, Parcel, weight_of
+from .pause import FIRST_RETRY
+from .spool.spool import Spool
+from .spooling import Spooling
 
 MAILBOX_LIMIT = 20_000
-LANES = 16
-"""Runs that are served at once where events go one by one."""
-MOST_IN_LANES = 2_000
-FIRST_RETRY, LONGEST_RETRY = 0.1, 2.0
-LONGEST_RETRY_AFTER = 60.0
-"""A server may ask for more patience than this, and be wrong."""
+MAILBOX_BYTES = 20_000_000
+MOST_BYTES = 4_000_000
+"""About what is taken from the mailbox at once."""
+FULL = "mailbox full"
 DRAIN_SECONDS = 5.0
 PROBE_SECONDS = 0.5
 """How much of that a server gets that took nothing the last time."""
+SPILL_SECONDS = 3.0
+"""How long the disk gets for what could not be delivered."""
 
 
-@dataclass(slots=True)
-class Parcel:
-    """An event on its way."""
-
-    number: int
-    event: Event
-    encoded: bytes | None = None
-    """For a batch; made once, for its size counts as well."""
-
-
-@dataclass(slots=True)
-class Counters:
-    """What became of the events."""
-
-    sent: int = 0
-    retried: int = 0
-    dropped: dict[str, int] = field(default_factory=dict)
-
-    def drop(self, cause: str) -> None:
-        """Count a loss by its cause."""
-        self.dropped[cause] = self.dropped.get(cause, 0) + 1
-
-
-class Pause:
-    """The rest between attempts on a backend that fails: shared by all lanes, doubled while it lasts."""
-
-    def __init__(self) -> None:
-        self._until = 0.0
-        self._asked_until = 0.0
-        self._delay = FIRST_RETRY
-
-    def extend(self, at_least: float | None) -> None:
-        """An attempt failed; of those that failed together only the first one counts, and the longest that is asked."""
-        now = time.monotonic()
-        if now >= self._until:
-            self._until = now + self._delay
-            self._delay = min(self._delay * 2, LONGEST_RETRY)
-        if at_least:
-            self._asked_until = max(self._asked_until, now + min(at_least, LONGEST_RETRY_AFTER))
-
-    def end(self) -> None:
-        """An attempt succeeded."""
-        self._until = self._asked_until = 0.0
-        self._delay = FIRST_RETRY
-
-    def shorten(self) -> None:
-        """Somebody waits for the next attempt; what the server asked for still counts."""
-        self._until = 0.0
-        self._delay = FIRST_RETRY
-
-    async def wait(self) -> None:
-        """Rest, if it is time to."""
-        while (remaining := max(self._until, self._asked_until) - time.monotonic()) > 0:  # noqa: ASYNC110  it may change
-            await asyncio.sleep(min(remaining, FIRST_RETRY))
-
-
-class TelemetryStream:
-    """An actor: any thread posts, the runtime's loop delivers."""
+class TelemetryStream(Actor[Parcel]):
+    """Any thread posts, the runtime's loop delivers."""
 
     name = "telemetry"
 
-    def __init__(self, backend: Destination) -> None:
+    def __init__(self, backend: Destination, spooling: Spooling | None = None) -> None:
+        super().__init__(Mailbox(MAILBOX_LIMIT, MAILBOX_BYTES, _evict), MAX_EVENTS, MOST_BYTES)
         self._backend = backend
-        self._mailbox: Mailbox[Parcel] = Mailbox(MAILBOX_LIMIT, _evict)
         self._numbers = itertools.count(1)  # `next` on it is atomic: posting takes no lock
-        self._open: dict[int, None] = {}
-        self._waiting: list[tuple[int, concurrent.futures.Future[None]]] = []
-        self._lock = threading.RLock()
-        self._gave_up_at: int | None = None
-        self._lanes: dict[str, deque[Parcel]] = {}
-        self._in_lanes = 0
-        self._batch: list[Parcel] = []
-        self._pause = Pause()
+        self._accounts = Accounts()
+        self._losses = Losses()
+        self._courier = Courier(backend, self._accounts, self._losses)
+        self._spool = self._spool_of(spooling)
+        self._stocked: asyncio.Event | None = None
+        self._delivering: anyio.CancelScope | None = None
+        self._spilling = False
         self._retiring = False
-        self.counters = Counters()
+        self._gave_up_at: int | None = None
         forget_after_fork(self)
+
+    def _spool_of(self, spooling: Spooling | None) -> Spool | None:
+        directory = spooling.directory_for(self._backend.destination) if spooling is not None else None
+        if spooling is None or directory is None:
+            return None
+        return Spool(directory, spooling.policy, self._accounts, self._losses)
 
     # -- for the agents' threads ------------------------------------------------------------------
 
     def post(self, event: Event) -> None:
         """Take an event; never waits, may be called from a finaliser."""
-        parcel = Parcel(next(self._numbers), event)
-        self._open[parcel.number] = None
-        evicted = self._mailbox.post(parcel)
-        if evicted is not None:
-            self._settle(evicted, "mailbox full")
+        parcel = Parcel(next(self._numbers), event, weight_of(event), event["type"] == "step")
+        self._accounts.open(parcel.number)
+        evicted = self.mailbox.post(parcel)
+        if evicted:
+            self._lose(evicted)
         runtime.host(self)
+
+    def _lose(self, parcels: Sequence[Parcel]) -> None:
+        for parcel in parcels:
+            self._accounts.settle(parcel, FULL)
+            if parcel.step:
+                self._losses.add(parcel.run_id, 1, FULL)
+
+    def stats(self) -> dict[str, Any]:
+        """What became of the events so far."""
+        return self._accounts.stats()
 
     def drained(self) -> concurrent.futures.Future[None]:
         """A future that is done when everything posted so far is delivered or given up."""
-        future: concurrent.futures.Future[None] = concurrent.futures.Future()
-        with self._lock:
-            self._waiting.append((next(self._numbers), future))
-            self._release()
+        future = self._accounts.wait(next(self._numbers))
         if not future.done():
-            self._pause.shorten()
+            self._courier.pause.shorten()
             runtime.host(self)  # an earlier close may have dismissed it, with events left
-            self._mailbox.wake()
+            self.mailbox.wake()
         return future
 
     def flush(self, seconds: float = DRAIN_SECONDS) -> bool:
-        """Block until everything posted so far is dealt with; whether it was in time."""
+        """Block until everything posted so far is dealt with; whether it was in time. The rest is on disk then."""
         future = self.drained()
         for patience in self._patience(seconds):
             with contextlib.suppress(concurrent.futures.TimeoutError):
@@ -140,7 +107,11 @@ class TelemetryStream:
                 return True
             if self._in_vain():
                 break
-        return self._give_up(future)
+        self._give_up(future)
+        with contextlib.suppress(concurrent.futures.TimeoutError):
+            self._spill().result(SPILL_SECONDS)
+        self._spilling = False
+        return False
 
     async def aflush(self, seconds: float = DRAIN_SECONDS) -> bool:
         """As `flush`, without blocking the event loop."""
@@ -152,7 +123,10 @@ class TelemetryStream:
             if self._in_vain():
                 break
         waiting.cancel()
-        return self._give_up(future)
+        self._give_up(future)
+        await asyncio.wait((asyncio.wrap_future(self._spill()),), timeout=SPILL_SECONDS)
+        self._spilling = False
+        return False
 
     def _patience(self, seconds: float) -> tuple[float, ...]:
         """How long to wait, and look whether it is worth while; a server that was away before gets a moment."""
@@ -160,13 +134,22 @@ class TelemetryStream:
 
     def _in_vain(self) -> bool:
         """Whether nothing has arrived since a flush was given up."""
-        return self._gave_up_at == self.counters.sent
+        return self._gave_up_at == self._accounts.sent
 
-    def _give_up(self, future: concurrent.futures.Future[None]) -> bool:
-        with self._lock:
-            self._waiting = [waiting for waiting in self._waiting if waiting[1] is not future]
-        self._gave_up_at = self.counters.sent
-        return False
+    def _give_up(self, future: concurrent.futures.Future[None]) -> None:
+        self._accounts.give_up(future)
+        self._gave_up_at = self._accounts.sent
+
+    def _spill(self) -> concurrent.futures.Future[None]:
+        """Have what is in memory written to disk, if there is one; the future is done when it is."""
+        if self._spool is None or not self._spool.usable:
+            done: concurrent.futures.Future[None] = concurrent.futures.Future()
+            done.set_result(None)
+            return done
+        self._spilling = True
+        with contextlib.suppress(RuntimeError):  # the loop is closing
+            runtime.loop.call_soon_threadsafe(self._hurry)
+        return self._accounts.wait(next(self._numbers), safe=True)
 
     def close(self) -> None:
         """Leave the runtime; the next event brings the stream back."""
@@ -180,200 +163,138 @@ class TelemetryStream:
         """Nobody will post any more: leave when everything is delivered. Never waits, a finaliser calls it."""
         self._retiring = True
         if runtime.is_hosting(self):
-            self._mailbox.wake()
+            self.mailbox.wake()
         else:
             self._backend.release()
 
     def forget(self) -> None:
-        """In a forked child: the parent delivers what was posted before the fork."""
-        self._lock = threading.RLock()
-        self._mailbox.clear()
-        self._open.clear()
-        self._waiting.clear()
-        self._lanes.clear()
-        self._in_lanes = 0
-        self._batch = []
-
-    def stats(self) -> dict[str, Any]:
-        """What became of the events so far."""
-        with self._lock:
-            counters = self.counters
-            dropped = dict(counters.dropped)
-            enqueued = counters.sent + sum(dropped.values()) + len(self._open)
-            return {"enqueued": enqueued, "sent": counters.sent, "retried": counters.retried, "dropped": dropped}
-
-    def _settle(self, parcel: Parcel, lost: str | None = None) -> None:
-        with self._lock:
-            if lost is None:
-                self.counters.sent += 1
-            else:
-                self.counters.drop(lost)
-            self._open.pop(parcel.number, None)
-        if self._waiting:
-            self._release()
-
-    def _release(self) -> None:
-        """Wake those who wait for what is now dealt with."""
-        with self._lock:
-            oldest = self._oldest()
-            still = []
-            for number, future in self._waiting:
-                if oldest is None or oldest > number:
-                    with contextlib.suppress(concurrent.futures.InvalidStateError):  # given up meanwhile
-                        future.set_result(None)
-                else:
-                    still.append((number, future))
-            self._waiting = still
-
-    def _oldest(self) -> int | None:
-        while True:
-            try:
-                return next(iter(self._open), None)
-            except RuntimeError:  # another thread posted in between
-                continue
+        """In a forked child: the parent delivers what was posted before the fork, and its files are its own."""
+        self.mailbox.clear()
+        self._under_way.clear()
+        self._courier.lanes.clear()
+        self._losses.forget()
+        self._accounts.forget()
+        self._delivering = self._stocked = None
+        self._spilling = False
+        if self._spool is not None:
+            self._spool.forget()
 
     # -- on the runtime's loop --------------------------------------------------------------------
 
     async def run(self) -> None:
         """Deliver until cancelled or retired; what was under way then is taken up by the next start."""
-        ready = asyncio.Event()
-        self._mailbox.attach(asyncio.get_running_loop(), ready)
+        self._stocked = asyncio.Event()
+        self._stocked.set()
+        self._courier.lanes.start()
         try:
-            async with asyncio.TaskGroup() as tasks:
-                discovery = tasks.create_task(self._discover())
-                await self._pump(tasks, ready)
-                discovery.cancel()
+            await super().run()
             self._backend.release()  # only a stream that retires comes here
         finally:
-            self._mailbox.detach()
+            await self._courier.lanes.stop()
+            if self._spool is not None:
+                await self._spool.rest()
 
-    async def _pump(self, tasks: asyncio.TaskGroup, ready: asyncio.Event) -> None:
-        """Move events from the mailbox to their run's lane, or into batches where the backend takes them."""
-        slots = asyncio.Semaphore(LANES)
-        moved = asyncio.Event()
-        for run_id in self._lanes:
-            tasks.create_task(self._serve(run_id, slots, moved))
+    def beside(self) -> Sequence[Coroutine[Any, Any, None]]:
+        """Learn what the backend offers; deliver what is on disk, ours and that of the dead."""
+        work = [self._discover()]
+        if self._spool is not None:
+            work += [self._replay(self._spool), self._deliver_for_the_dead(self._spool), self._watch_lanes(self._spool)]
+        return work
+
+    def linger_seconds(self) -> float:
+        """The first event after a pause waits for company, unless somebody waits for it."""
+        return 0.0 if self._accounts.awaited or self._spilling else self._backend.linger_seconds
+
+    def through(self) -> bool:
+        """Whether nobody will post any more and everything is delivered."""
+        return self._retiring and not len(self._courier.lanes) and (self._spool is None or self._spool.empty)
+
+    def crowded(self) -> None:
+        """The mailbox is half full: what is being delivered goes to disk, and the rest behind it."""
+        self._hurry()
+
+    def _hurry(self) -> None:
+        if self._spool is not None and self._spool.usable and self._delivering is not None:
+            self._delivering.cancel()
+        self.mailbox.wake()
+
+    async def handle(self, messages: deque[Parcel]) -> None:
+        """Deliver what has come; on to the disk with it where that is not possible, or older events are there."""
+        messages.extend(Parcel(0, loss, 0, origin=Origin.OURS) for loss in self._losses.unreported())
+        spool = self._spool
+        if spool is None:
+            await self._courier.deliver(messages, self._top_up)
+        else:
+            await self._deliver_or_store(messages, spool)
+        if self._losses.due:
+            self.mailbox.wake()
+
+    async def _deliver_or_store(self, messages: deque[Parcel], spool: Spool) -> None:
+        if spool.empty and not self._spilling:
+            patience = spool.policy.begin_after if spool.usable else None
+            with anyio.CancelScope() as self._delivering:
+                await self._courier.deliver(messages, self._top_up, patience)
+            self._delivering = None
+        if messages or self._stranded(spool):
+            await self._store(messages, spool)
+
+    def _stranded(self, spool: Spool) -> bool:
+        """Whether events are in lanes that lead nowhere at the moment."""
+        lanes, failing = self._courier.lanes, self._courier.failing_for()
+        return bool(len(lanes)) and (self._spilling or failing >= spool.policy.begin_after)
+
+    async def _store(self, messages: deque[Parcel], spool: Spool) -> None:
+        """Put events on disk, those before them in the lanes first."""
+        messages.extendleft(reversed(await self._courier.lanes.recall()))
+        while not await spool.append(list(messages)):
+            if spool.empty:
+                return  # none of ours is on disk: they may be delivered from memory
+            await asyncio.sleep(FIRST_RETRY)
+        messages.clear()
+        if self._stocked is not None:
+            self._stocked.set()
+
+    async def _top_up(self, parcels: deque[Parcel]) -> None:
+        """Add what has come meanwhile, if nothing is in between."""
+        if parcels is self._under_way:
+            parcels.extend(self.mailbox.take(MAX_EVENTS, MOST_BYTES))
+
+    def set_aside(self, message: Parcel, error: Exception) -> None:
+        """Handling this event has crashed too often."""
+        self._courier.set_aside(message, error)
+
+    async def _replay(self, spool: Spool) -> None:
+        """Deliver what is on disk; when it is empty, what comes next is delivered directly again."""
+        assert self._stocked is not None
         while True:
-            await self._deliver_batch()
-            if not len(self._mailbox):
-                if self._retiring and not self._lanes:
-                    return
-                await ready.wait()
-                await asyncio.sleep(0 if self._waiting else self._backend.linger_seconds)
-                ready.clear()
-                continue
-            if self._backend.batches:
-                while self._lanes:  # the lanes' events are older: a batch may not overtake them
-                    await _next(moved)
-                self._batch = self._mailbox.take(MAX_EVENTS)
-                continue
-            while self._in_lanes >= MOST_IN_LANES:
-                await _next(moved)
-            for parcel in self._mailbox.take(MAX_EVENTS):
-                run_id = parcel.event["run_id"]
-                self._in_lanes += 1
-                lane = self._lanes.get(run_id)
-                if lane is None:
-                    self._lanes[run_id] = deque((parcel,))
-                    tasks.create_task(self._serve(run_id, slots, moved))
-                else:
-                    lane.append(parcel)
+            await self._stocked.wait()
+            self._stocked.clear()
+            reader = spool.reader()
+            while (parcels := await reader.next()) is not None:
+                portion = list(parcels)
+                await self._courier.deliver(parcels, reader.more)
+                await self._courier.lanes.settled(portion)
+            self.mailbox.wake()
 
-    async def _serve(self, run_id: str, slots: asyncio.Semaphore, moved: asyncio.Event) -> None:
-        """Deliver the events of one run, one after another."""
-        lane = self._lanes[run_id]
-        while lane:
-            async with slots:
-                await self._deliver(lane[0])
-            lane.popleft()
-            self._in_lanes -= 1
-            moved.set()
-        del self._lanes[run_id]
-        moved.set()
-        if self._retiring:
-            self._mailbox.wake()
+    async def _deliver_for_the_dead(self, spool: Spool) -> None:
+        """Deliver what processes left that are no more, the oldest first."""
+        try:
+            while True:
+                while (reader := await spool.adopt()) is not None:
+                    while (parcels := await reader.next()) is not None:
+                        portion = list(parcels)
+                        await self._courier.deliver(parcels, reader.more)
+                        await self._courier.lanes.settled(portion)
+                await asyncio.sleep(spool.policy.adopt_every)
+        finally:
+            spool.release_adopted()
 
-    async def _deliver(self, parcel: Parcel) -> None:
+    async def _watch_lanes(self, spool: Spool) -> None:
+        """Have events taken out of lanes that have led nowhere for a while, though nothing new comes."""
         while True:
-            await self._pause.wait()
-            try:
-                await self._backend.send(parcel.event)
-            except Rejected as refusal:
-                incidents.note("telemetry", refusal)
-                self._settle(parcel, f"refused with {refusal.status}")
-                return
-            except Unavailable as unavailable:
-                self._failed(unavailable)
-            else:
-                self._pause.end()
-                self._settle(parcel)
-                return
-
-    async def _deliver_batch(self) -> None:
-        """Deliver the batch under way, in pieces the backend will take."""
-        size = MAX_EVENTS
-        while self._batch:
-            await self._pause.wait()
-            piece = self._piece(size)
-            if not piece:
-                continue
-            try:
-                refused = await self._backend.send_batch([parcel.encoded or b"" for parcel in piece])
-            except Rejected as refusal:
-                if not self._backend.batches:
-                    await self._one_by_one()
-                    return
-                incidents.note("telemetry", refusal)
-                if len(piece) > 1:
-                    size = len(piece) // 2  # one bad or huge event must not take its neighbours with it
-                    continue
-                self._settle(piece[0], f"refused with {refusal.status}")
-            except Unavailable as unavailable:
-                self._failed(unavailable)
-                continue
-            else:
-                self._pause.end()
-                self._settle_batch(piece, refused)
-            del self._batch[: len(piece)]
-
-    async def _one_by_one(self) -> None:
-        """The backend takes batches no longer: deliver this one by the single routes."""
-        while self._batch:
-            await self._deliver(self._batch[0])
-            del self._batch[0]
-
-    def _piece(self, most: int) -> list[Parcel]:
-        """The head of the batch, within the number and the bytes that one request may carry."""
-        taken: list[Parcel] = []
-        room = BODY_ROOM
-        while len(taken) < min(most, len(self._batch)):
-            parcel = self._batch[len(taken)]
-            try:
-                if parcel.encoded is None:
-                    parcel.encoded = encode_event(parcel.event)
-            except Rejected as refusal:
-                incidents.note("telemetry", refusal)
-                self._settle(parcel, f"refused with {refusal.status}")
-                del self._batch[len(taken)]
-                continue
-            room -= len(parcel.encoded) + 1
-            if room < 0 and taken:
-                break
-            taken.append(parcel)
-        return taken
-
-    def _settle_batch(self, piece: Sequence[Parcel], refused: Sequence[tuple[int, str]]) -> None:
-        reasons = dict(refused)
-        for index, parcel in enumerate(piece):
-            reason = reasons.get(index)
-            if reason is not None:
-                incidents.note("telemetry", Rejected(422, f"the server refused an event: {reason}"))
-            self._settle(parcel, None if reason is None else "refused in a batch")
-
-    def _failed(self, unavailable: Unavailable) -> None:
-        incidents.note("telemetry", unavailable)
-        self.counters.retried += 1
-        self._pause.extend(unavailable.retry_after)
+            await self._courier.lanes.change()
+            if self._stranded(spool):
+                self.mailbox.wake()
 
     async def _discover(self) -> None:
         """Learn what the backend offers; the old protocol serves until then."""
@@ -390,16 +311,11 @@ class TelemetryStream:
                 return
 
 
-async def _next(event: asyncio.Event) -> None:
-    event.clear()
-    await event.wait()
-
-
 def _evict(parcels: deque[Parcel]) -> Parcel:
     """Make room: the oldest step near the head goes, rather than the start or the end of a run."""
     for position in range(min(64, len(parcels))):
         parcel = parcels[position]
-        if parcel.event["type"] == "step":
+        if parcel.step:
             del parcels[position]
             return parcel
     return parcels.popleft()

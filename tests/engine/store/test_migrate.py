@@ -21,13 +21,13 @@ from reasonblocks.engine.store.database import FILE_NAME, Database
 from reasonblocks.engine.store.migrate import OURS, History, prepare, upgrade
 from reasonblocks.engine.store.schema import metadata
 
-SECOND_VERSION = '''
+NEXT_VERSION = '''
 """A column more, and one that is no longer null: the table has to be copied."""
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "9998"
+down_revision = "0002"
 
 def upgrade():
     with op.batch_alter_table("runs") as table:
@@ -106,19 +106,19 @@ async def test_tables_in_memory(tmp_path: Path) -> None:
         assert await store.query("SELECT count(*) FROM runs") == [(0,)]
 
 
-def history_with_a_second_version(directory: Path) -> History:
+def history_with_a_version_more(directory: Path) -> History:
     """Ours and one version more."""
     versions = directory / "versions"
     versions.mkdir(parents=True)
-    for file in ("env.py", "versions/0001_first.py"):
+    for file in ("env.py", *(f"versions/{path.name}" for path in (OURS.location / "versions").glob("*.py"))):
         (directory / file).write_text((OURS.location / file).read_text())
-    (versions / "0002_second.py").write_text(SECOND_VERSION)
-    return History(directory, ("0001", "0002"), metadata)
+    (versions / "9998_next.py").write_text(NEXT_VERSION)
+    return History(directory, (*OURS.versions, "9998"), metadata)
 
 
 async def test_older_database_is_brought_up_to_date(tmp_path: Path) -> None:
     """A migration that copies a table keeps its rows and those that refer to it."""
-    history = await asyncio.to_thread(history_with_a_second_version, tmp_path / "migrations")
+    history = await asyncio.to_thread(history_with_a_version_more, tmp_path / "migrations")
     async with opened(tmp_path, copied=False) as store:
         await store.execute(
             "INSERT INTO runs (id, org_id, project_id, run_id, started_at, last_seen_at) "
@@ -128,8 +128,26 @@ async def test_older_database_is_brought_up_to_date(tmp_path: Path) -> None:
         await prepare(store.database, history)
         assert await store.query("SELECT run_id, colour FROM runs") == [("first", "blue")]
         assert await store.query("SELECT run FROM evaluations") == [(7,)]
-        assert await store.query("SELECT version_num FROM alembic_version") == [("0002",)]
+        assert await store.query("SELECT version_num FROM alembic_version") == [("9998",)]
         assert await store.query("PRAGMA foreign_keys") == [(1,)]
+
+
+async def test_a_database_of_the_first_version_keeps_its_runs(tmp_path: Path) -> None:
+    """What was stored before losses were known is there after the upgrade, and lost nothing."""
+
+    def make() -> None:
+        with create_engine(f"sqlite:///{tmp_path / FILE_NAME}").begin() as connection:
+            upgrade(connection, target="0001")
+            connection.exec_driver_sql(
+                "INSERT INTO runs (id, org_id, project_id, run_id, started_at, last_seen_at) "
+                "VALUES (7, 'acme', 'web', 'first', 1, 1)"
+            )
+            connection.exec_driver_sql("INSERT INTO evaluations VALUES (7, 0, '{}', 0.0, '[]', NULL, '[]', 1.0)")
+
+    await asyncio.to_thread(make)
+    async with opened(tmp_path, copied=False) as store:
+        assert await store.query("SELECT run_id, lost_steps, loss_cause FROM runs") == [("first", 0, None)]
+        assert await store.query("SELECT run FROM evaluations") == [(7,)]
 
 
 async def test_newer_database_is_refused(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from ...limits import MAX_EVENTS, MAX_RUN_ID
+from ...limits import MAX_EVENTS, MAX_RUN_ID, MAX_STEP_INDEX
 from ..errors import EngineError, Invalid
 from ..mending import without_deep_events, without_lone_surrogates
-from ..requests import EventsRequest, Name, RunFinish, RunFinishEvent, RunId, RunStart, RunStartEvent, Step
+from ..requests import EventsRequest, Label, Name, RunFinish, RunFinishEvent, RunId, RunStart, RunStartEvent, Step
 from ..store.values import MAX_DEPTH, dump, dump_given, load, too_deep
 
 INTERRUPTED = "interrupted"
@@ -34,7 +34,16 @@ class RunInterruptEvent(msgspec.Struct, tag_field="type", tag="run_interrupt"):
     org_id: Name | None = None
 
 
-Event: TypeAlias = RunStartEvent | StepEvent | RunFinishEvent | RunInterruptEvent
+class LossEvent(msgspec.Struct, tag_field="type", tag="loss"):
+    """Steps of a run were lost on the way: so many in all, so that a report that comes twice changes nothing."""
+
+    run_id: RunId
+    steps: Annotated[int, Meta(ge=0, le=MAX_STEP_INDEX + 1)]
+    cause: Label | None = None
+    org_id: Name | None = None
+
+
+Event: TypeAlias = RunStartEvent | StepEvent | RunFinishEvent | RunInterruptEvent | LossEvent
 
 
 class _Events(msgspec.Struct):
@@ -84,7 +93,16 @@ class NewInterrupt(msgspec.Struct, gc=False):
     org_id: str | None = None
 
 
-Entry: TypeAlias = NewRun | NewStep | NewFinish | NewInterrupt
+class NewLoss(msgspec.Struct, gc=False):
+    """A `loss`."""
+
+    run_id: str
+    steps: int
+    cause: str | None = None
+    org_id: str | None = None
+
+
+Entry: TypeAlias = NewRun | NewStep | NewFinish | NewInterrupt | NewLoss
 
 STEP_COLUMNS = (
     "is_error",
@@ -170,6 +188,8 @@ def _read(event: Event) -> Entry | EngineError:
             return new_run(event)
         if isinstance(event, RunFinishEvent):
             return new_finish(event.run_id, event)
+        if isinstance(event, LossEvent):
+            return NewLoss(event.run_id, event.steps, event.cause, event.org_id)
         return NewInterrupt(event.run_id, event.org_id)
     except Invalid as refusal:
         return refusal

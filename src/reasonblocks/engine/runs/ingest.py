@@ -29,6 +29,8 @@ _STATE = (
     runs.c.interrupted_at,
     runs.c.step_count,
     runs.c.total_tokens,
+    runs.c.lost_steps,
+    runs.c.loss_cause,
 )
 """In the order of the fields of `RunState`."""
 _named = func.json_each(bindparam("run_ids")).table_valued("value")  # any number of ids in one parameter
@@ -40,7 +42,16 @@ _insert_steps = PreparedWrite(
     insert(steps).on_conflict_do_nothing(), ("run", "step_index", "created_at", *STEP_COLUMNS)
 )
 
-_CHANGING = ("outcome", "finished_at", "last_seen_at", "interrupted_at", "step_count", "total_tokens")
+_CHANGING = (
+    "outcome",
+    "finished_at",
+    "last_seen_at",
+    "interrupted_at",
+    "step_count",
+    "total_tokens",
+    "lost_steps",
+    "loss_cause",
+)
 _COUNTING = ("last_seen_at", "step_count", "total_tokens")
 """What changes while a run goes on."""
 _count_runs = PreparedWrite(
@@ -146,6 +157,8 @@ def _run_row(state: RunState) -> tuple[Any, ...]:
         state.interrupted_at,
         state.step_count,
         state.total_tokens,
+        state.lost_steps,
+        state.loss_cause,
         state.id,
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ..errors import Invalid, NotFound
 from ..monitors.profiles import DEFAULT_PROFILE
 from ..principal import DEFAULT_ORG, Principal
-from .decoding import Entry, NewFinish, NewRun, NewStep
+from .decoding import Entry, NewFinish, NewLoss, NewRun, NewStep
 
 ABANDONED = "abandoned"
 """The outcome of a run that went silent. It replaces no other, and any sign of life lifts it."""
@@ -30,12 +30,14 @@ class RunState:
     interrupted_at: float | None = None
     step_count: int = 0
     total_tokens: int = 0
+    lost_steps: int = 0
+    loss_cause: str | None = None
     starts: list[NewRun] = field(default_factory=list)
     """What this transaction was told about its beginning."""
     steps: dict[int, NewStep] = field(default_factory=dict)
     """What this transaction brings; the first one of each index counts."""
     turned: bool = False
-    """Whether this transaction ends, opens or interrupts it, or it goes on after that."""
+    """Whether this transaction ends, opens or interrupts it, it goes on after that, or steps of it were lost."""
 
     def start(self, event: NewRun, now: float) -> None:
         """It begins, or is said to have begun once more."""
@@ -61,6 +63,11 @@ class RunState:
         """It waits for a person."""
         self._alive(now)
         self.interrupted_at, self.turned = now, True
+
+    def lose(self, event: NewLoss) -> None:
+        """Steps were lost on the way, so many in all. That is no sign of life: it may be told for the dead."""
+        if event.steps > self.lost_steps:
+            self.lost_steps, self.loss_cause, self.turned = event.steps, event.cause, True
 
     def _alive(self, now: float) -> None:
         self.last_seen_at = now
@@ -102,6 +109,8 @@ class Ledger:
             state.take(event, self._now)
         elif isinstance(event, NewFinish):
             state.finish(event, self._now)
+        elif isinstance(event, NewLoss):
+            state.lose(event)
         else:
             state.interrupt(self._now)
         return state

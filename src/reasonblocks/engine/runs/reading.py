@@ -174,6 +174,8 @@ def run_fields(row: Any) -> dict[str, Any]:
         "last_seen_at": shown(row.last_seen_at),
         "step_count": row.step_count,
         "total_tokens": row.total_tokens,
+        "lost_steps": row.lost_steps,
+        "loss_cause": row.loss_cause,
     }
 
 

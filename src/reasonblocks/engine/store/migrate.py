@@ -32,7 +32,7 @@ class History:
         return self.versions[-1]
 
 
-OURS = History(Path(__file__).parent / "migrations", ("0001",), metadata)
+OURS = History(Path(__file__).parent / "migrations", ("0001", "0002"), metadata)
 
 
 async def prepare(database: Database, history: History = OURS) -> None:

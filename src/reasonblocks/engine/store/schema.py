@@ -88,6 +88,8 @@ runs = Table(
     Column("interrupted_at", Float),  # since when it waits for a person; none once it goes on
     Column("step_count", Integer, nullable=False, server_default="0"),
     Column("total_tokens", BigInteger, nullable=False, server_default="0"),
+    Column("lost_steps", Integer, nullable=False, server_default="0"),  # on the way here, as its client reports
+    Column("loss_cause", String(64)),
     UniqueConstraint("org_id", "run_id"),
     Index(None, "org_id", "started_at"),
     Index(None, "started_at"),

@@ -94,9 +94,10 @@ async def show_run(request: ApiRequest, run_id: RunIdInPath, org_id: OrgInQuery 
     dto=EventsBody,
 )
 async def add_events(data: JsonBody[bytes], request: ApiRequest, org_id: OrgInQuery = "") -> EventsReceipt:
-    """Each is `run_start`, `step` or `run_finish` with the fields of its own route, or `run_interrupt`.
+    """Each is `run_start`, `step` or `run_finish` with the fields of its own route, or `run_interrupt`, or `loss`.
 
-    The last one says that the run waits for a person. A bad event spoils no other.
+    `run_interrupt` says that the run waits for a person, `loss` how many `steps` of it were lost on the way in all,
+    and by what `cause`. A bad event spoils no other.
     """
     with refused():
         return await request.engine.runs.events_in(request.principal, data, org_id or None)

@@ -1,0 +1,96 @@
+"""An event on its way, from the mailbox over the spool to the server."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+from ..api.backend import Event
+from ..api.wire import encode_event
+
+STEP_WEIGHT, OTHER_WEIGHT = 3_000, 800
+"""About what a step, and any other event, takes besides its texts."""
+MOST_NODES = 1_000
+
+
+class Origin(Enum):
+    """Where an event waited last, and whose it is."""
+
+    MEMORY = "memory"
+    DISK = "disk"
+    ADOPTED = "adopted"
+    """On disk, left by a process that is no more."""
+    OURS = "ours"
+    """Not of an agent: a report of what was lost."""
+
+
+@dataclass(slots=True, eq=False)
+class Parcel:
+    """An event on its way."""
+
+    number: int
+    event: Event | None
+    weight: int
+    step: bool = False
+    """Whether it is a step, which may give way where the start or the end of a run may not."""
+    encoded: bytes | None = None
+    """Made once, off the agent's thread; then the event itself is let go."""
+    origin: Origin = Origin.MEMORY
+    done: bool = False
+    """Whether it is dealt with, one way or the other."""
+    failures: int = 0
+    """How often the server, asked for this one alone, answered that something is wrong with itself."""
+    crashes: int = 0
+
+    def content(self) -> Event:
+        """The event, decoded again if need be."""
+        if self.event is None:
+            event: Event = msgspec.json.decode(self.encoded or b"{}")
+            return event
+        return self.event
+
+    def encode(self) -> bytes:
+        """The event as JSON; `Rejected` if no server would take it."""
+        if self.encoded is None:
+            self.encoded = encode_event(self.event or {})
+            self.event = None
+        return self.encoded
+
+    @property
+    def run_id(self) -> str:
+        """The run it is about."""
+        return str(self.content()["run_id"])
+
+
+def weight_of(event: Event) -> int:
+    """About how many bytes an event takes, from the lengths of its texts: nothing is encoded on an agent's thread."""
+    step = event.get("type") == "step"
+    weight = STEP_WEIGHT if step else OTHER_WEIGHT
+    for value in event.values():
+        if type(value) is str:
+            weight += len(value)
+        elif type(value) is list:
+            for item in value:
+                if type(item) is str:
+                    weight += len(item)
+    if not step:
+        weight += _weight_within(event.get("metadata"))
+    return weight
+
+
+def _weight_within(value: Any) -> int:
+    """About what lies in the metadata of a caller, who may have put anything there."""
+    weight, nodes, left = 0, 0, [value]
+    while left and nodes < MOST_NODES:
+        nodes += 1
+        item = left.pop()
+        if isinstance(item, str | bytes):
+            weight += len(item)
+        elif isinstance(item, dict):
+            weight += 100 * len(item)
+            left += item.values()
+        elif isinstance(item, list | tuple | set | frozenset):
+            weight += 100 * len(item)
+            left += item
+    return weight
