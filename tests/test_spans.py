@@ -456,6 +456,21 @@ invoke_agent fixer
     assert nested.attributes["gen_ai.conversation.id"] == "outer"
 
 
+def test_c42_the_agents_own_name(connect: Connect, collector: Collector) -> None:
+    """An agent that only LangChain knows by name has it in its spans; one that it calls does not take it over."""
+    rb = connect(collector.url)
+    inner = create_agent(ScriptedModel(["inner answer"]), [], middleware=[rb.middleware()])
+
+    def delegate() -> str:
+        return str(inner.invoke(QUESTION)["messages"][-1].content)
+
+    model = ScriptedModel([call("delegate"), "done"])
+    tools = [make_tool("delegate", delegate)]
+    create_agent(model, tools, middleware=[rb.middleware()], name="planner").invoke(QUESTION)
+    rb.close()
+    assert [span.name for span in collector.named("invoke_agent")] == ["invoke_agent planner", "invoke_agent"]
+
+
 def test_c42_a_nested_agent_whose_context_was_lost(connect: Connect, collector: Collector) -> None:
     """A nested run that begins where no span is current has a trace of its own, with a link to its parent."""
     rb = connect(collector.url)
