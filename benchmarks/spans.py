@@ -25,11 +25,14 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolCall, ToolMessa
 from langchain_core.runnables.config import set_config_context
 from langgraph.runtime import Runtime
 from opentelemetry import metrics
+from opentelemetry.context import Context
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor, SpanExporter, SpanExportResult
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
+from opentelemetry.trace import set_span_in_context
 
 from reasonblocks import ReasonBlocks
 from reasonblocks.injections import MonitorSteeringInjection
@@ -40,6 +43,7 @@ SCORES = dict.fromkeys(
     "claim_contradiction semantic_loop verification_skip cyclic_compression late_sprawl silent_topic_drift".split(), 0.1
 )
 RUNTIME: Any = Runtime()
+BY_HAND = "the SDK alone, the same spans by hand"
 
 
 class Kept(SpanExporter):
@@ -114,9 +118,56 @@ class Way:
         await self._rb.aclose()
 
 
+class ByHand:
+    """The same spans with nothing around them: what of the cost is OpenTelemetry's SDK by itself."""
+
+    def __init__(self, provider: TracerProvider, steps: list[list[ReadableSpan]]) -> None:
+        self._tracer = provider.get_tracer("by hand")
+        self._steps = steps
+
+    async def run(self, steps: int) -> float:
+        """Milliseconds of CPU for one step of a run."""
+        began = time.process_time()
+        root = self._tracer.start_span("invoke_agent bench")
+        for spans in self._steps:
+            self._step(set_span_in_context(root), *spans)
+        root.end()
+        return (time.process_time() - began) * 1000 / len(self._steps)
+
+    def _step(self, context: Context, step: ReadableSpan, *children: ReadableSpan) -> None:
+        span = self._tracer.start_span(step.name, context)
+        inside = set_span_in_context(span)
+        for child in children:
+            self._tracer.start_span(child.name, inside, attributes=dict(child.attributes or {})).end()
+        for event in step.events:
+            span.add_event(event.name, dict(event.attributes or {}), event.timestamp)
+        span.set_attributes(dict(step.attributes or {}))
+        span.end()
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+async def recorded(steps: int) -> list[list[ReadableSpan]]:
+    """The spans of a run's steps, each with its children."""
+    memory = InMemorySpanExporter()
+    provider = TracerProvider(shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(memory))
+    way = Way({"otel": provider})
+    await way.run(steps)
+    await way.close()
+    spans = memory.get_finished_spans()
+    return [
+        [step, *(span for span in spans if span.parent is not None and span.parent.span_id == step.context.span_id)]
+        for step in spans
+        if "reasonblocks.step.index" in (step.attributes or {})
+    ]
+
+
 async def measured(compared: list[tuple[str, dict[str, Any]]], rounds: int, steps: int) -> dict[str, list[float]]:
     """What a step costs in each way, round by round: they take turns, so that all see the same machine."""
-    ways = {name: Way(settings) for name, settings in compared}
+    ways: dict[str, Way | ByHand] = {name: Way(settings) for name, settings in compared}
+    ways[BY_HAND] = ByHand(compared[-1][1]["otel"], await recorded(steps))
     found: dict[str, list[float]] = {name: [] for name in ways}
     for way in ways.values():
         await way.run(steps)
@@ -147,9 +198,11 @@ def main() -> None:
     assert exporter.count > 0, "nothing was recorded"
     base = middle(found[compared[0][0]])
     print(f"{'CPU per step':38}{'ms':>8}{'added ms':>11}{'ratio':>8}")
+    by_hand = middle(found.pop(BY_HAND))
     for name, values in found.items():
         value = middle(values)
         print(f"{name:38}{value:8.3f}{value - base:11.3f}{value / base:8.2f}")
+    print(f"{BY_HAND:38}{by_hand:8.3f}")
 
 
 def middle(values: list[float]) -> float:

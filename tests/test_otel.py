@@ -188,12 +188,16 @@ def in_a_process(code: str, **environment: str) -> str:
 
 
 @pytest.mark.slow
-def test_c42_the_end_of_the_program_sends_what_is_left(standin: Standin, collector: Collector) -> None:
-    """A program that just ends has sent its spans, without a `close`."""
+@pytest.mark.parametrize("last", ["", "del rb, agent, middleware; import gc; gc.collect()"], ids=["kept", "collected"])
+def test_c42_the_end_of_the_program_sends_what_is_left(standin: Standin, collector: Collector, last: str) -> None:
+    """A program that just ends has sent its spans, without a `close`; also where the client is gone before it."""
     in_a_process(
         f"""
         rb = ReasonBlocks({standin.key!r}, base_url={standin.url!r}, otel={collector.url!r})
-        create_agent(ScriptedModel(["done"]), [], middleware=[rb.middleware()]).invoke(QUESTION)
+        middleware = rb.middleware()
+        agent = create_agent(ScriptedModel(["done"]), [], middleware=[middleware])
+        agent.invoke(QUESTION)
+        {last}
         """
     )
     assert [span.name for span in collector.named("invoke_agent")] == ["invoke_agent"]

@@ -20,6 +20,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command, interrupt
 from opentelemetry import baggage, context, trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.instrumentation.instrumentor import BaseInstrumentor
 from opentelemetry.sdk.trace import SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, ParentBased, Sampler
@@ -455,6 +456,21 @@ invoke_agent fixer
     assert nested.attributes["gen_ai.conversation.id"] == "outer"
 
 
+def test_c42_the_agents_own_name(connect: Connect, collector: Collector) -> None:
+    """An agent that only LangChain knows by name has it in its spans; one that it calls does not take it over."""
+    rb = connect(collector.url)
+    inner = create_agent(ScriptedModel(["inner answer"]), [], middleware=[rb.middleware()])
+
+    def delegate() -> str:
+        return str(inner.invoke(QUESTION)["messages"][-1].content)
+
+    model = ScriptedModel([call("delegate"), "done"])
+    tools = [make_tool("delegate", delegate)]
+    create_agent(model, tools, middleware=[rb.middleware()], name="planner").invoke(QUESTION)
+    rb.close()
+    assert [span.name for span in collector.named("invoke_agent")] == ["invoke_agent planner", "invoke_agent"]
+
+
 def test_c42_a_nested_agent_whose_context_was_lost(connect: Connect, collector: Collector) -> None:
     """A nested run that begins where no span is current has a trace of its own, with a link to its parent."""
     rb = connect(collector.url)
@@ -678,6 +694,59 @@ request
       reasonblocks.retrieve E2\
 """)
     assert {tenant for _, tenant in bags} == {"acme"}
+
+
+@pytest.mark.parametrize("package", ["openai >= 1.0", "langchain-core >= 0.3"])
+def test_c42_an_instrumentation_is_active(
+    package: str, connect: Connect, collector: Collector, provider: TracerProvider
+) -> None:
+    """Where others make the spans of model calls, ours are plain steps around them, without usage."""
+
+    class Instrumentor(BaseInstrumentor):
+        def instrumentation_dependencies(self) -> Any:
+            return [package]
+
+        def _instrument(self, **named: Any) -> None:
+            pass
+
+        def _uninstrument(self, **named: Any) -> None:
+            pass
+
+    def work(messages: Any) -> Any:
+        usage = {"gen_ai.usage.input_tokens": 100}
+        with provider.get_tracer("theirs").start_as_current_span("chat theirs", attributes=usage):
+            return say("I look.", *([call("lookup", key="a")] if messages[-1].type == "human" else []))
+
+    instrumentor = Instrumentor()
+    instrumentor.instrument(skip_dep_check=True)
+    try:
+        run(an_agent(connect(provider), ScriptedModel([work, work])))
+    finally:
+        instrumentor.uninstrument()
+    provider.force_flush()
+    tools = "execute_tool lookup" if package.startswith("openai") else ""
+    expected = [line for line in AROUND_OTHERS.splitlines() if "execute_tool" not in line or tools]
+    assert collector.tree(attributes=False).splitlines() == expected
+    assert sum(span.attributes.get("gen_ai.usage.input_tokens", 0) for span in collector.spans) == 200
+    assert [span.attributes.get("gen_ai.operation.name") for span in collector.named("step")] == [None, None]
+
+
+AROUND_OTHERS = """\
+invoke_agent fixer
+  * run_start
+  * run_finish
+  step 0
+    * step
+    reasonblocks.retrieve E3
+    chat theirs
+    execute_tool lookup
+  step 1
+    * gen_ai.evaluation.result x6
+    * step
+    reasonblocks.evaluate
+    reasonblocks.retrieve E2
+    chat theirs"""
+"""With an instrumentation of a model's client; one of LangChain makes the spans of tools, too."""
 
 
 def test_c42_a_run_that_the_sampler_leaves_out(connect: Connect, collector: Collector) -> None:

@@ -19,6 +19,8 @@ from .telemetry.tracing import Origin
 
 METADATA_RUN_ID = "reasonblocks_run_id"
 METADATA_SWITCH = "reasonblocks"
+METADATA_AGENT = "lc_agent_name"
+"""Where LangChain keeps the name that `create_agent` was given; agents called by tools inherit it."""
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9_\-./:@]")
 
 
@@ -62,9 +64,13 @@ def origin(who: Identity, config: Mapping[str, Any], left_off: str | None = None
     """What the spans of a run say about where it comes from; `left_off` is the place of the run it travelled from."""
     parent = registry.find(who.parent_id) if who.parent_id else None
     thread = (config.get("configurable") or {}).get("thread_id")
+    metadata = config.get("metadata") or {}
+    named = str(metadata.get(METADATA_AGENT) or "")
     return Origin(
+        agent_name=named,
+        names_caller=parent is not None and parent.run.origin.agent_name == named,
         conversation_id=str(thread or (parent.run.origin.conversation_id or who.parent_id if parent else "")),
-        agent_id=str((config.get("metadata") or {}).get("assistant_id") or ""),
+        agent_id=str(metadata.get("assistant_id") or ""),
         linked=left_off or (parent.run.spans.traceparent if parent else None),
         relation=who.relation,
     )

@@ -196,10 +196,10 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         began = time.perf_counter()
         journal: Journal = []
         try:
-            with contain("prepare", watch.run.errors), Inside(watch.run):
+            with contain("prepare", watch.run.errors), Inside(watch.run) as inside:
                 if self._needs_plan(watch, state):
-                    with Inside(watch.run, watch.run.spans.here()):
-                        prepared = await drive(self._plan(watch), self._setup.budget, journal)
+                    inside.attach(watch.run.spans.here())
+                    prepared = await drive(self._plan(watch), self._setup.budget, journal)
                     self._accept(watch, prepared, journal, began)
         except BaseException as error:
             watch.raised(error)
@@ -209,11 +209,11 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
         began = time.perf_counter()
         journal: Journal = []
         try:
-            with contain("prepare", watch.run.errors), Inside(watch.run):
+            with contain("prepare", watch.run.errors), Inside(watch.run) as inside:
                 if self._needs_plan(watch, state):
                     self._warn_on_loop()
-                    with Inside(watch.run, watch.run.spans.here()):
-                        prepared = drive_sync(self._plan(watch), self._setup.budget, journal)
+                    inside.attach(watch.run.spans.here())
+                    prepared = drive_sync(self._plan(watch), self._setup.budget, journal)
                     self._accept(watch, prepared, journal, began)
         except BaseException as error:
             watch.raised(error)
@@ -256,9 +256,10 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
             return handler(request)
         if watch.run.prepared is None:
             self._prepare_sync(watch, request.state)
-        call = self._compose(watch, request)
         try:
-            with Inside(watch.run, call.context):
+            with Inside(watch.run) as inside:
+                call = self._compose(watch, request)
+                inside.attach(call.context)
                 response = handler(call.request)
         except BaseException as error:
             self._raised(watch, error)
@@ -285,9 +286,10 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
             return await handler(request)
         if watch.run.prepared is None:
             await self._prepare(watch, request.state)
-        call = self._compose(watch, request)
         try:
-            with Inside(watch.run, call.context):
+            with Inside(watch.run) as inside:
+                call = self._compose(watch, request)
+                inside.attach(call.context)
                 response = await handler(call.request)
         except BaseException as error:
             self._raised(watch, error)
@@ -298,7 +300,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
     def _compose(self, watch: Watch, request: ModelRequest[Any]) -> Call:
         """The request as the model gets it; as it came, if anything goes wrong here."""
         call: Call | None = None
-        with contain("compose", watch.run.errors), Inside(watch.run):
+        with contain("compose", watch.run.errors):
             watch.touch()
             call = composed_call(watch, request, self._setup)
         return call or Call(request, began=time.perf_counter(), context=watch.run.spans.here())
@@ -329,7 +331,8 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
             return handler(request)
         span = watch.run.spans.tool(request.tool_call)
         try:
-            with Inside(watch.run, span.context):
+            with Inside(watch.run) as inside:
+                inside.attach(span.context)
                 result = handler(request)
         except BaseException as error:
             self._tool_raised(watch, request, error, span)
@@ -356,7 +359,8 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
             return await handler(request)
         span = watch.run.spans.tool(request.tool_call)
         try:
-            with Inside(watch.run, span.context):
+            with Inside(watch.run) as inside:
+                inside.attach(span.context)
                 result = await handler(request)
         except BaseException as error:
             self._tool_raised(watch, request, error, span)

@@ -12,8 +12,7 @@ import importlib
 import inspect
 import time
 from collections.abc import Generator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -58,8 +57,7 @@ class Effect(Protocol):
 Cause = Literal["late", "refused", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
-class Performed:
+class Performed(NamedTuple):
     """An effect as it went, for those who show it; times are nanoseconds since 1970."""
 
     question: str

@@ -19,17 +19,18 @@ def step_attributes(entry: StepLogEntry) -> Attributes:
         semantics.STEP_FSM_STATE: entry.fsm_state,
         semantics.STEP_MODEL_MS: entry.latency_ms,
     }
-    optional = {
-        semantics.STEP_DIFFICULTY: entry.difficulty,
-        semantics.STEP_COMPOSITE: entry.composite,
-        semantics.STEP_FAILURE_TYPE: entry.failure_type,
-        semantics.STEP_SKIPPED_REASON: entry.skipped_reason,
-        semantics.STEP_INJECTION_SOURCES: entry.injection_sources or None,
-        semantics.STEP_MONITORS_FIRED: entry.monitors_fired or None,
-        semantics.STEP_ERRORS: entry.errors or None,
-        semantics.STEP_ACTION: ", ".join(entry.tool_calls) or None,
-    }
-    attributes.update((name, value) for name, value in optional.items() if value is not None)
+    for name, value in (
+        (semantics.STEP_DIFFICULTY, entry.difficulty),
+        (semantics.STEP_COMPOSITE, entry.composite),
+        (semantics.STEP_FAILURE_TYPE, entry.failure_type),
+        (semantics.STEP_SKIPPED_REASON, entry.skipped_reason),
+        (semantics.STEP_INJECTION_SOURCES, entry.injection_sources or None),
+        (semantics.STEP_MONITORS_FIRED, entry.monitors_fired or None),
+        (semantics.STEP_ERRORS, entry.errors or None),
+        (semantics.STEP_ACTION, ", ".join(entry.tool_calls) or None),
+    ):
+        if value is not None:
+            attributes[name] = value
     return attributes
 
 

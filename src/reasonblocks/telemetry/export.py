@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 INSTALL = "pip install 'reasonblocks[otel]'"
 SERVICE = "reasonblocks"
 CLOSE_SECONDS = 5.0
+Closing = concurrent.futures.Future[None]
 
 
 def installed() -> bool:
@@ -47,7 +48,7 @@ class Export:
         self._meters: MeterProvider | None = None
         self._tracer: Tracer | None = None
         self._meter: Meter | None = None
-        self._closing: list[concurrent.futures.Future[None]] = []
+        self._closing: list[Closing] = []
         self._open()
         _exports.add(self)
 
@@ -76,8 +77,9 @@ class Export:
             self._tracers = self._meters = self._tracer = self._meter = None
         if tracers is None:
             return
-        done: concurrent.futures.Future[None] = concurrent.futures.Future()
+        done: Closing = concurrent.futures.Future()
         self._closing.append(done)
+        _closing.add(done)  # this object may go before it is done
 
         def shut() -> None:
             with contain("closing the export of spans"):
@@ -85,6 +87,7 @@ class Export:
             with contain("closing the export of metrics"):
                 if meters is not None:
                     meters.shutdown()
+            _closing.discard(done)
             done.set_result(None)
 
         threading.Thread(target=shut, name="reasonblocks-otel-close", daemon=True).start()
@@ -98,7 +101,7 @@ class Export:
         if closing := self._take():
             await asyncio.wait([asyncio.wrap_future(future) for future in closing], timeout=seconds)
 
-    def _take(self) -> list[concurrent.futures.Future[None]]:
+    def _take(self) -> "list[Closing]":
         closing, self._closing = self._closing, []
         return closing
 
@@ -127,15 +130,14 @@ def _providers(url: str | None) -> "tuple[TracerProvider, MeterProvider | None]"
 
 
 _exports: weakref.WeakSet[Export] = weakref.WeakSet()
+_closing: set[Closing] = set()
 
 
 def _exit() -> None:
     """The program ends: what is left gets as long as telemetry does."""
-    exports = list(_exports)
-    for export in exports:
+    for export in list(_exports):
         export.close()
-    for export in exports:
-        export.join()
+    concurrent.futures.wait(list(_closing), CLOSE_SECONDS)
 
 
 # While threads may still be started, which is over when `atexit` calls.

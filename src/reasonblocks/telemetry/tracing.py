@@ -35,6 +35,10 @@ class Origin:
 
     conversation_id: str = ""
     """The thread that it belongs to; the run's own id where there is none."""
+    agent_name: str = ""
+    """What LangChain calls the agent, where the middleware was not told."""
+    names_caller: bool = False
+    """Whether that is the name of the agent that called this one."""
     agent_id: str = ""
     linked: str | None = None
     """The place of the run before it, as a `traceparent`."""
@@ -147,7 +151,7 @@ def _begun(manner: Manner, run_id: str, facts: Mapping[str, Any], parent_id: str
     if linked is not None and origin.continues and not caller.is_valid:
         context = trace.set_span_in_context(trace.NonRecordingSpan(linked))
     common = _common(run_id, facts, origin)
-    name = facts.get("agent_name")
+    name = common.get(semantics.AGENT_NAME)
     span = manner.tracer.start_span(
         f"{semantics.INVOKE_AGENT} {name}" if name else semantics.INVOKE_AGENT,
         context,
@@ -163,8 +167,8 @@ def _begun(manner: Manner, run_id: str, facts: Mapping[str, Any], parent_id: str
 def _common(run_id: str, facts: Mapping[str, Any], origin: Origin) -> dict[str, Any]:
     """What every span of a run carries: Honeycomb's timeline, for one, finds them by it."""
     common = {semantics.RUN_ID: run_id, semantics.CONVERSATION_ID: origin.conversation_id or run_id}
-    if facts.get("agent_name"):
-        common[semantics.AGENT_NAME] = facts["agent_name"]
+    if name := facts.get("agent_name") or ("" if origin.names_caller else origin.agent_name):
+        common[semantics.AGENT_NAME] = name
     return common
 
 
