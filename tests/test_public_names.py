@@ -65,7 +65,7 @@ def test_the_constructor_takes_these_arguments() -> None:
     assert parameters(ReasonBlocks) == (
         "api_key base_url step_timeout e_traces_enabled monitors_enabled live_streaming_enabled steer task_profile "
         "monitor_weights model_routing fsm_thresholds token_budget cache_control injections redact on_injection "
-        "data_dir otel allow_insecure_http"
+        "data_dir spool_dir spool otel allow_insecure_http"
     )
     kinds = {p.kind for name, p in inspect.signature(ReasonBlocks).parameters.items() if name != "api_key"}
     assert kinds == {inspect.Parameter.KEYWORD_ONLY}
