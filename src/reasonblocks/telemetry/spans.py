@@ -221,7 +221,8 @@ class RunSpans(NoSpans):
         """What the call cost and what was decided for it."""
         if self._step is None:  # an outer middleware called the model again after an answer: one more step
             self.begin_step(entry.step)
-            self._attributes.update(self._call)
+            if self._step is not None:
+                self._name_step(self._step)
         attributes = self._attributes
         attributes.pop(semantics.ERROR_TYPE, None)  # an earlier attempt failed, and this one did not
         attributes.update(content.step_attributes(entry))
@@ -272,13 +273,15 @@ class RunSpans(NoSpans):
         return semantics.STEP_FSM_STATE in self._attributes
 
     def _end_step(self, error: BaseException | None = None, *, failed: bool = False) -> None:
-        """End the step's span; one whose call has not returned failed, if the run did."""
+        """End the step's span: failed, if its last attempt was, or its call never returned and the run failed."""
         step, self._step = self._step, None
         if step is None:
             return
-        if failed and not self._returned():
-            kind = self._attributes.get(semantics.ERROR_TYPE) or (type(error).__name__ if error else None)
-            fail(step, kind or semantics.OTHER_ERROR)
+        kind = self._attributes.get(semantics.ERROR_TYPE)
+        if kind is None and failed and not self._returned():
+            kind = type(error).__name__ if error is not None else semantics.OTHER_ERROR
+        if kind is not None:
+            fail(step, kind)
         step.set_attributes(self._attributes)
         step.end()
 
