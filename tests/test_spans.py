@@ -394,6 +394,36 @@ invoke_agent
 """)
 
 
+def test_c42_a_failure_that_others_make_good(connect: Connect, collector: Collector) -> None:
+    """A call that failed for good has failed, although an outer middleware answers instead and the run succeeds."""
+    rb = connect(collector.url)
+    answer = ModelRetryMiddleware(max_retries=0, on_failure="continue")
+    create_agent(ScriptedModel([ValueError("no")]), [], middleware=[answer, rb.middleware()]).invoke(QUESTION)
+    rb.close()
+    assert [(span.name, span.status.strip()) for span in collector.spans if span.name[:2] != "re"] == [
+        ("invoke_agent", ""),
+        ("chat claude-sonnet-4-5", "ERROR"),
+    ]
+
+
+class Twice(AgentMiddleware[Any, Any, Any]):
+    """Calls the model a second time, although it answered."""
+
+    def wrap_model_call(self, request: Any, handler: Any) -> Any:
+        handler(request)
+        return handler(request)
+
+
+def test_c42_a_model_that_is_called_twice(connect: Connect, collector: Collector) -> None:
+    """Each call that returned is a step, and has a span."""
+    rb = connect(collector.url)
+    create_agent(ScriptedModel(["done"]), [], middleware=[Twice(), rb.middleware()]).invoke(QUESTION)
+    rb.close()
+    steps = collector.named("chat")
+    assert [span.attributes["reasonblocks.step.index"] for span in steps] == [0, 1]
+    assert [span.attributes["gen_ai.usage.input_tokens"] for span in steps] == [100, 100]
+
+
 @pytest.mark.parametrize("how", ["sync", "async"])
 def test_c42_a_tool_that_raises(how: str, connect: Connect, collector: Collector) -> None:
     """The tool's span and the run have failed; the step, whose call returned, has not."""

@@ -33,8 +33,8 @@ from .runtime.drivers import Journal, drive, drive_sync, on_event_loop
 from .scope import Inside
 from .steering.gate import E1_COMPOSITE_THRESHOLD
 from .steering.plan import Prepared, prepare
-from .telemetry.spans import ToolSpan
 from .telemetry.stream import DRAIN_SECONDS
+from .telemetry.untraced import ToolSpan
 from .types import StepLogEntry
 
 logger = logging.getLogger("reasonblocks")

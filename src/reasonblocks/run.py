@@ -28,8 +28,8 @@ from .steering.course import Course
 from .steering.gate import E1_LOOK_BACK, MonitorGuard
 from .steering.plan import Prepared
 from .telemetry import events
-from .telemetry.spans import NO_SPANS, NoSpans, outcome_class
 from .telemetry.tracing import Origin, Tracing
+from .telemetry.untraced import NO_SPANS, NoSpans
 from .types import FSMState, InjectionNotice, MonitorEvaluation, StepLogEntry, StepRecord, preview
 
 SUCCESS = "success"
@@ -156,7 +156,7 @@ class Run(Course):
         tracing = self._outlets.tracing
         if tracing is None:
             return
-        kind = outcome_class(outcome)
+        kind = events.outcome_class(outcome)
         if self.outcome is None:
             tracing.metrics.ended(kind)
         self.spans.finish(kind, str((event or {}).get("outcome") or kind), self.step, error)

@@ -8,6 +8,7 @@ from ..api.backend import Event
 from ..limits import MAX_OUTCOME, MAX_TASK
 from ..runtime.contain import contain
 from ..types import StepLogEntry, StepRecord
+from . import semantics
 
 TEXTS = ("thought", "action", "action_input", "observation", "task", "outcome")
 Redact = Callable[[Event], Event | None]
@@ -46,6 +47,11 @@ def step(run_id: str, record: StepRecord, entry: StepLogEntry, details: dict[str
 def run_finish(run_id: str, outcome: str) -> Event:
     """`run_finish` with its outcome."""
     return {"type": "run_finish", "run_id": run_id, "outcome": outcome[:MAX_OUTCOME]}
+
+
+def outcome_class(outcome: str) -> str:
+    """Of the few kinds that a metric may tell apart."""
+    return semantics.SUCCESS if outcome == semantics.SUCCESS else semantics.FAILURE
 
 
 def run_interrupt(run_id: str) -> Event:

@@ -14,139 +14,23 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from ..runtime.contain import contain
 from ..runtime.drivers import Performed
-from ..secret import mask
 from ..settings import OtelChat
 from ..steering.plan import Prepared
 from ..types import StepLogEntry
 from . import content, semantics
-from .exceptions import described
+from .failures import add_exception, described, fail
+from .place import traceparent_of, within
 from .providers import others, provider_of
+from .untraced import NO_TOOL_SPAN, NoSpans, ToolSpan
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, ToolCall
     from opentelemetry.context import Context
-    from opentelemetry.trace import Span, SpanContext, Tracer
+    from opentelemetry.trace import Span, Tracer
 
 Attributes = dict[str, Any]
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
-
-
-class ToolSpan:
-    """A tool call's span, or only the place of one where there is none."""
-
-    __slots__ = ("_captures", "_messages", "_span", "context")
-
-    def __init__(
-        self,
-        context: "Context | None" = None,
-        span: "Span | None" = None,
-        *,
-        messages: bool = False,
-        captures: bool = False,
-    ) -> None:
-        self.context = context
-        """What is current while the tool runs; `None` leaves it as it is."""
-        self._span = span
-        self._messages = messages
-        self._captures = captures
-
-    def answered(self, text: str, is_error: bool) -> None:
-        """The tool gave a result."""
-        span = self._span
-        if span is not None:
-            if is_error:
-                _fail(span, semantics.TOOL_ERROR)
-            if self._captures:
-                span.set_attribute(semantics.TOOL_RESULT, text)
-            span.end()
-
-    def raised(self, error: BaseException, *, failed: bool = True) -> None:
-        """The tool raised: it failed, or asked for a person."""
-        span = self._span
-        if span is not None:
-            if failed:
-                _add_exception(span, error, self._messages)
-            span.end()
-
-
-NO_TOOL_SPAN = ToolSpan()
-
-
-class NoSpans:
-    """What a run has that nobody traces: it does nothing, and one serves all."""
-
-    __slots__ = ()
-    recording: bool = False
-    captures: bool = False
-    """Whether texts go into spans."""
-    traceparent: str | None = None
-    """Where this run is in its trace, for a run that continues it."""
-
-    def problems(self) -> Sequence[str]:
-        """What went wrong in here since it was last asked."""
-        return ()
-
-    def here(self) -> "Context | None":
-        """The context whose current span is the step's."""
-        return None
-
-    def begun(self, task: str) -> None:
-        """The run has begun, to do `task` as far as that may be told."""
-
-    def begin_step(self, index: int) -> None:
-        """A step begins: the next model call is decided about."""
-
-    def prepared(self, prepared: Prepared, performed: Sequence[Performed]) -> None:
-        """It was decided, and these were asked for it."""
-
-    def calling(self, model: Any, model_id: str) -> "Context | None":
-        """The model is about to be called; what is current meanwhile."""
-        return None
-
-    def failed(self, error: BaseException) -> None:
-        """The model's call raised; somebody may call again."""
-
-    def recorded(self, entry: StepLogEntry, message: "AIMessage") -> None:
-        """The model's call returned."""
-
-    def tool(self, call: "ToolCall") -> ToolSpan:
-        """A tool is about to be called."""
-        return NO_TOOL_SPAN
-
-    def complete_step(self, tool_failed: bool, event: Mapping[str, Any] | None) -> None:
-        """The step is whole; `event` is what may be told of it."""
-
-    def pause(self) -> None:
-        """The run waits for a person."""
-
-    def finish(self, kind: str, outcome: str, steps: int, error: BaseException | None) -> None:
-        """The run is over, or its outcome is another one than was said before."""
-
-
-NO_SPANS = NoSpans()
-
-
-class Unsampled(NoSpans):
-    """A run that the sampler left out: what others do inside it is left out with it, if they ask the parent."""
-
-    __slots__ = ("_span", "traceparent")
-
-    def __init__(self, span: "Span") -> None:
-        self._span = span
-        self.traceparent = traceparent_of(span.get_span_context())
-
-    def here(self) -> "Context | None":
-        """The context in which spans are children of the one that is not recorded."""
-        return within(self._span)
-
-    def calling(self, model: Any, model_id: str) -> "Context | None":
-        """The same while the model is called."""
-        return within(self._span)
-
-    def tool(self, call: "ToolCall") -> ToolSpan:
-        """The same while a tool is called."""
-        return ToolSpan(within(self._span))
 
 
 def contained(
@@ -250,9 +134,9 @@ class RunSpans(NoSpans):
             span = self._child(semantics.SPAN_RUN_FINISH, self._root)
         span.set_attributes({**told, semantics.RUN_STEPS: steps})
         if failed and error is not None:
-            _add_exception(span, error, self._manner.messages)
+            add_exception(span, error, self._manner.messages)
         elif failed:
-            _fail(span, semantics.OTHER_ERROR, outcome)
+            fail(span, semantics.OTHER_ERROR, outcome)
         span.add_event(semantics.EVENT_RUN_FINISH, told)
         span.end()
 
@@ -295,7 +179,7 @@ class RunSpans(NoSpans):
             attributes = {semantics.INJECTION_SOURCE: one.name, semantics.RETRIEVAL_FOUND: found}
         span = self._manner.tracer.start_span(name, context, attributes=attributes, start_time=one.began)
         if one.cause is not None:
-            _fail(span, one.cause, one.problem)
+            fail(span, one.cause, one.problem)
         span.end(one.ended)
 
     @contained
@@ -337,7 +221,8 @@ class RunSpans(NoSpans):
         """What the call cost and what was decided for it."""
         if self._step is None:  # an outer middleware called the model again after an answer: one more step
             self.begin_step(entry.step)
-            self._attributes.update(self._call)
+            if self._step is not None:
+                self._name_step(self._step)
         attributes = self._attributes
         attributes.pop(semantics.ERROR_TYPE, None)  # an earlier attempt failed, and this one did not
         attributes.update(content.step_attributes(entry))
@@ -388,52 +273,17 @@ class RunSpans(NoSpans):
         return semantics.STEP_FSM_STATE in self._attributes
 
     def _end_step(self, error: BaseException | None = None, *, failed: bool = False) -> None:
-        """End the step's span; one whose call has not returned failed, if the run did."""
+        """End the step's span: failed, if its last attempt was, or its call never returned and the run failed."""
         step, self._step = self._step, None
         if step is None:
             return
-        if failed and not self._returned():
-            kind = self._attributes.get(semantics.ERROR_TYPE) or (type(error).__name__ if error else None)
-            _fail(step, kind or semantics.OTHER_ERROR)
+        kind = self._attributes.get(semantics.ERROR_TYPE)
+        if kind is None and failed and not self._returned():
+            kind = type(error).__name__ if error is not None else semantics.OTHER_ERROR
+        if kind is not None:
+            fail(step, kind)
         step.set_attributes(self._attributes)
         step.end()
 
     def _child(self, name: str, parent: "Span", attributes: Attributes | None = None) -> "Span":
         return self._manner.tracer.start_span(name, within(parent), attributes={**self._common, **(attributes or {})})
-
-
-def within(span: "Span") -> "Context":
-    """The caller's context, baggage and all, with `span` as the current one."""
-    return _set_in_context()(span)
-
-
-@functools.cache
-def _set_in_context() -> "Callable[[Span], Context]":
-    """Looked up once: this is called several times a step."""
-    from opentelemetry.trace import set_span_in_context
-
-    return set_span_in_context
-
-
-def traceparent_of(context: "SpanContext") -> str:
-    """A span's place in W3C's form: text, which a checkpoint can keep."""
-    return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
-
-
-def outcome_class(outcome: str) -> str:
-    """Of the few kinds that a metric may tell apart."""
-    return semantics.SUCCESS if outcome == semantics.SUCCESS else semantics.FAILURE
-
-
-def _fail(span: "Span", kind: str, reason: str | None = None) -> None:
-    from opentelemetry.trace import Status, StatusCode
-
-    span.set_attribute(semantics.ERROR_TYPE, kind)
-    span.set_status(Status(StatusCode.ERROR, mask(reason) if reason else None))
-
-
-def _add_exception(span: "Span", error: BaseException, messages: bool) -> None:
-    """An exception with what may be told of it. (`record_exception` tells everything and reads source files.)"""
-    attributes = described(error, messages)
-    span.add_event(semantics.EVENT_EXCEPTION, attributes)
-    _fail(span, type(error).__name__, attributes.get(semantics.EXCEPTION_MESSAGE))

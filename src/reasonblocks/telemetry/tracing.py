@@ -16,7 +16,9 @@ from ..runtime.contain import contain
 from ..settings import Otel, otel_chat
 from . import semantics
 from .metrics import Metrics, Stats
-from .spans import NO_SPANS, Manner, NoSpans, RunSpans, Unsampled
+from .place import place_of
+from .spans import Manner, RunSpans
+from .untraced import NO_SPANS, NoSpans, Unsampled
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Link, SpanContext, Tracer
@@ -146,7 +148,7 @@ def _begun(manner: Manner, run_id: str, facts: Mapping[str, Any], parent_id: str
     from opentelemetry import trace
 
     caller = trace.get_current_span().get_span_context()
-    linked = _place(origin.linked)
+    linked = place_of(origin.linked)
     context = None
     if linked is not None and origin.continues and not caller.is_valid:
         context = trace.set_span_in_context(trace.NonRecordingSpan(linked))
@@ -195,13 +197,3 @@ def _links(linked: "SpanContext | None", caller: "SpanContext", origin: Origin) 
     from opentelemetry.trace import Link
 
     return [Link(linked, {semantics.LINK_RELATION: origin.relation or "linked"})]
-
-
-def _place(traceparent: str | None) -> "SpanContext | None":
-    if not traceparent:
-        return None
-    from opentelemetry.trace import SpanContext, TraceFlags
-
-    _, trace_id, span_id, flags = traceparent.split("-")
-    place = SpanContext(int(trace_id, 16), int(span_id, 16), is_remote=True, trace_flags=TraceFlags(int(flags, 16)))
-    return place if place.is_valid else None
