@@ -394,8 +394,11 @@ def test_c41_an_event_that_always_fails_is_set_aside(server: Standin, connect: C
         server.fault(route, Fault(status=500, when=holds_poison))
     for event in interleaved({"bad": run_events("bad", 6), "good": run_events("good", 6)}):
         rb._stream.post(event)
+    until(rb, lambda stats: stats["retried"] > 1)
+    post(rb, "later", 1)  # a server that has nothing else to take cannot be told from one that is away
     stats = until(rb, lambda stats: not stats["waiting"], 30.0)
     assert (stats["set_aside"], stats["dropped"]) == (1, {})
+    assert arrived(server, "later") == timeline(1)
     assert arrived(server, "good") == timeline(6)
     assert arrived(server, "bad") == timeline(6)[:position] + timeline(6)[position + 1 :]
     assert any("set aside" in cause for cause in incidents.counts)

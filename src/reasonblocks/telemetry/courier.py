@@ -73,8 +73,8 @@ class Courier:
         except Unavailable as unavailable:
             self.failed(unavailable, began)
             self._portion.shrink(len(piece))
-            if len(piece) == 1 and self.suspicious(piece[0], unavailable) and await self._takes_another(parcels, more):
-                self.set_aside(piece[0], unavailable)
+            if len(piece) == 1 and self.suspicious(piece[0], unavailable):
+                piece[0].doubted = await self._takes_another(parcels, more)
         except Exception as error:
             self._portion.shrink(len(piece))
             if len(piece) > 1 or not self.crashed(piece[0], error):
@@ -164,9 +164,17 @@ class Courier:
         self._accounts.settle(parcel, f"refused with {refusal.status}")
 
     def suspicious(self, parcel: Parcel, unavailable: Unavailable) -> bool:
-        """Whether the server has failed over this event alone often enough to ask whether it takes others."""
-        parcel.failures = parcel.failures + 1 if unavailable.failed else 0
-        return parcel.failures >= TRIES
+        """Whether the server has failed over this event alone often enough to ask whether it takes another.
+
+        If it did, and fails over this one once more, the event is set aside.
+        """
+        if not unavailable.failed:
+            parcel.failures, parcel.doubted = 0, False
+            return False
+        parcel.failures += 1
+        if parcel.failures >= TRIES and parcel.doubted:
+            self.set_aside(parcel, unavailable)
+        return parcel.failures >= TRIES - 1 and not parcel.done
 
     def crashed(self, parcel: Parcel, error: Exception) -> bool:
         """Code of ours crashed over this event alone; whether it is set aside for it."""
@@ -189,6 +197,6 @@ def _other(parcels: deque[Parcel]) -> Parcel | None:
     waiting = [parcel for parcel, _ in zip(parcels, range(MOST_LOOKED_AT), strict=False) if not parcel.done]
     if len(waiting) < 2:
         return None
-    if waiting[0].step:
-        return waiting[1]
-    return next((other for other in waiting[1:] if other.run_id != waiting[0].run_id), None)
+    first = waiting[0]
+    elsewhere = next((other for other in waiting[1:] if other.run_id != first.run_id), None)
+    return elsewhere or (waiting[1] if first.step else None)

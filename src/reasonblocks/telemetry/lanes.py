@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ..errors import Rejected, Unavailable
@@ -29,6 +28,8 @@ class Lanes:
         self._count = 0
         self._bytes = 0
         self._arrivals = 0
+        self.at_a_loss = False
+        """Whether an event fails, and there is no other one to try in its place."""
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._moved = asyncio.Event()
 
@@ -84,11 +85,10 @@ class Lanes:
                 courier.refuse(parcel, refusal)
             except Unavailable as unavailable:
                 courier.failed(unavailable, began)
+                if courier.suspicious(parcel, unavailable):
+                    parcel.doubted = self._arrivals > arrivals or await self._takes_another(lane)
+                    self.at_a_loss = not parcel.doubted
                 self._moved.set()
-                if courier.suspicious(parcel, unavailable) and (
-                    self._arrivals > arrivals or await self._takes_another(lane)
-                ):
-                    courier.set_aside(parcel, unavailable)
             except Exception as error:
                 incidents.note("telemetry", error)
                 if not courier.crashed(parcel, error):
@@ -108,12 +108,6 @@ class Lanes:
             self._courier.failed(unavailable, began)
             return False
         return True
-
-    async def settled(self, parcels: Iterable[Parcel]) -> None:
-        """Wait until these are dealt with."""
-        for parcel in parcels:
-            while not parcel.done:
-                await self.change()
 
     async def change(self) -> None:
         """Wait until something has arrived, failed or left."""

@@ -27,6 +27,7 @@ from .courier import Courier
 from .losses import Losses
 from .parcel import Origin, Parcel, weight_of
 from .pause import FIRST_RETRY
+from .spool.reader import Reader
 from .spool.spool import Spool
 from .spooling import Spooling
 
@@ -108,9 +109,10 @@ class TelemetryStream(Actor[Parcel]):
             if self._in_vain():
                 break
         self._give_up(future)
+        spilled = self._spill()
         with contextlib.suppress(concurrent.futures.TimeoutError):
-            self._spill().result(SPILL_SECONDS)
-        self._spilling = False
+            spilled.result(SPILL_SECONDS)
+        self._end_spilling(spilled)
         return False
 
     async def aflush(self, seconds: float = DRAIN_SECONDS) -> bool:
@@ -124,8 +126,9 @@ class TelemetryStream(Actor[Parcel]):
                 break
         waiting.cancel()
         self._give_up(future)
-        await asyncio.wait((asyncio.wrap_future(self._spill()),), timeout=SPILL_SECONDS)
-        self._spilling = False
+        spilled = self._spill()
+        await asyncio.wait((asyncio.wrap_future(spilled),), timeout=SPILL_SECONDS)
+        self._end_spilling(spilled)
         return False
 
     def _patience(self, seconds: float) -> tuple[float, ...]:
@@ -150,6 +153,10 @@ class TelemetryStream(Actor[Parcel]):
         with contextlib.suppress(RuntimeError):  # the loop is closing
             runtime.loop.call_soon_threadsafe(self._hurry)
         return self._accounts.wait(next(self._numbers), safe=True)
+
+    def _end_spilling(self, spilled: concurrent.futures.Future[None]) -> None:
+        self._accounts.give_up(spilled)
+        self._spilling = False
 
     def close(self) -> None:
         """Leave the runtime; the next event brings the stream back."""
@@ -269,11 +276,7 @@ class TelemetryStream(Actor[Parcel]):
         while True:
             await self._stocked.wait()
             self._stocked.clear()
-            reader = spool.reader()
-            while (parcels := await reader.next()) is not None:
-                portion = list(parcels)
-                await self._courier.deliver(parcels, reader.more)
-                await self._courier.lanes.settled(portion)
+            await self._deliver_all(spool.reader())
             self.mailbox.wake()
 
     async def _deliver_for_the_dead(self, spool: Spool) -> None:
@@ -281,13 +284,24 @@ class TelemetryStream(Actor[Parcel]):
         try:
             while True:
                 while (reader := await spool.adopt()) is not None:
-                    while (parcels := await reader.next()) is not None:
-                        portion = list(parcels)
-                        await self._courier.deliver(parcels, reader.more)
-                        await self._courier.lanes.settled(portion)
+                    await self._deliver_all(reader)
                 await asyncio.sleep(spool.policy.adopt_every)
         finally:
             spool.release_adopted()
+
+    async def _deliver_all(self, reader: Reader) -> None:
+        """Deliver what one queue on disk holds, to its end."""
+        lanes = self._courier.lanes
+        while (parcels := await reader.next()) is not None:
+            portion = list(parcels)
+            await self._courier.deliver(parcels, reader.more)
+            while any(not parcel.done for parcel in portion):  # in their lanes
+                await lanes.change()
+                if lanes.at_a_loss:
+                    lanes.at_a_loss = False
+                    await reader.more(parcels)
+                    portion += parcels
+                    await self._courier.deliver(parcels, reader.more)
 
     async def _watch_lanes(self, spool: Spool) -> None:
         """Have events taken out of lanes that have led nowhere for a while, though nothing new comes."""

@@ -51,7 +51,7 @@ class Reader:
             self._portion = [self._parcel(record) for record in self._records]
 
     def _extend(self) -> None:
-        if len(self._portion) < MAX_EVENTS and not any(parcel.done for parcel in self._portion):
+        if len(self._portion) < MAX_EVENTS:
             records = self._read(MAX_EVENTS, MOST_BYTES) or []
             self._portion += [self._parcel(record) for record in records[len(self._records) :]]
             self._records = records
