@@ -13,7 +13,7 @@ from .combinations import Combinations
 from .departure import refers
 from .features import StepFeatures
 from .monologue import is_remark
-from .provenance import Origin, Provenance
+from .provenance import Origin
 from .topics import TopicSet, topic_of_task, topic_set
 from .waiting import waits
 from .words import Phrases, WordSet, alike
@@ -74,7 +74,6 @@ class Beginnings:
         "_known",
         "_named",
         "_numbers",
-        "_provenance",
         "_remarks",
         "_spoken",
         "_tools",
@@ -83,7 +82,6 @@ class Beginnings:
 
     def __init__(self, task: str) -> None:
         self._known: TopicSet = topic_of_task(task)[0]
-        self._provenance = Provenance(task)
         self._combinations = Combinations(task)
         self._spoken: TopicSet = self._known
         self._asides: deque[TopicSet] = deque(maxlen=_SHORTLY + 1)
@@ -117,7 +115,7 @@ class Beginnings:
 
     def _weigh(self, step: StepFeatures, own: TopicSet, first_call: bool) -> float | None:
         """How much of a beginning a step is; `None` for one that says nothing either way."""
-        origin = self._provenance.observe(step)
+        origin = step.origin
         out_of_the_blue = self._combinations.observe(step)
         if step.speaks_only:
             self._remarks = self._remarks + 1 if is_remark(step) else 0

@@ -6,6 +6,7 @@ something in common with what was looked up before. A look-up of which neither h
 
 from collections import deque
 from functools import lru_cache
+from itertools import filterfalse
 
 from .features import StepFeatures
 
@@ -62,9 +63,11 @@ def _values(arguments: str) -> Codes:
 @lru_cache(maxsize=8)
 def codes_in(text: str) -> Codes:
     """Whatever in a text is written in capitals or has a digit."""
-    return frozenset(filter(_is_code, set(text.encode("ascii", "replace").translate(_BLANKS).split())))
+    tokens = set(text.encode("ascii", "replace").translate(_BLANKS).split())
+    return frozenset(filter(_is_code, filterfalse(bytes.islower, tokens)))
 
 
 @lru_cache(maxsize=16_384)
 def _is_code(token: bytes) -> bool:
-    return _SHORTEST <= len(token) <= _LONGEST and (token.isupper() or not token.isalpha()) and not token.islower()
+    """Whether a token that is not all in small letters is a code."""
+    return _SHORTEST <= len(token) <= _LONGEST and (token.isupper() or not token.isalpha())

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from .provenance import NO_IDS, Origin, Provenance
 from .roles import Role, role_of
 from .topics import StepTopic, read_topic
 from .words import Sentence, WordSet, number_set, split, split_sentences, token_set, word_set
@@ -145,11 +146,10 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     """The result says that something elsewhere still goes on."""
     topic: StepTopic
     """The words that are peculiar to it."""
-
-    @property
-    def speaks_only(self) -> bool:
-        """Whether the step has no call at all."""
-        return not self.action
+    speaks_only: bool
+    """Whether the step has no call at all."""
+    origin: Origin
+    """Where its ids come from, as far as the run before it is known."""
 
     def call_quote(self) -> str:
         """The call as a quotation; of a step without one, the thought."""
@@ -164,8 +164,34 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
         return quote(self.result_excerpt)
 
 
-def read_step(index: int, step: ObservedStep, roles: Mapping[str, Role] | None = None) -> StepFeatures:
-    """The features of the step at `index` of its run; `roles` says what tools do where that is known."""
+class StepReader:
+    """Reads the steps of one run, in their order."""
+
+    __slots__ = ("_provenance", "_roles", "length")
+
+    def __init__(self, task: str = "", roles: Mapping[str, Role] | None = None) -> None:
+        self._provenance = Provenance(task)
+        self._roles = roles
+        self.length = 0
+        """How many steps have been read."""
+
+    def read(self, step: ObservedStep) -> StepFeatures:
+        """The features of the next step."""
+        features = read_step(self.length, step, self._roles, self._provenance)
+        self.length += 1
+        return features
+
+
+def read_step(
+    index: int,
+    step: ObservedStep,
+    roles: Mapping[str, Role] | None = None,
+    provenance: Provenance | None = None,
+) -> StepFeatures:
+    """The features of the step at `index` of its run; `roles` says what tools do where that is known.
+
+    `provenance` is what is known of the ids of the run so far; it takes the step in. Without it no id comes from nowhere.
+    """
     thought = _head_and_tail(step.thought, _THOUGHT_HEAD, _THOUGHT_TAIL)
     sentences = split_sentences(thought)
     said = [word for _, words in sentences for word in words]
@@ -179,6 +205,13 @@ def read_step(index: int, step: ObservedStep, roles: Mapping[str, Role] | None =
     target, call_words, call_names, call_parts = _read_call(action, leaves)
     result = _head_and_tail(step.observation, _RESULT_HEAD, _RESULT_TAIL)
     heard = set(split(result))
+    result_words = word_set(heard)
+    origin = NO_IDS
+    if provenance is not None:
+        if action:
+            origin = provenance.watch(arguments, step.observation, result_words)
+        else:
+            origin = provenance.listen(thought, step.observation)
     failed = step.is_error or (not heard.isdisjoint(_FAILURE_WORDS) and _says_failed(result))
     return StepFeatures(
         index=index,
@@ -200,13 +233,15 @@ def read_step(index: int, step: ObservedStep, roles: Mapping[str, Role] | None =
         result=_digest(step.observation),
         result_excerpt=result,
         observation=step.observation,
-        result_words=word_set(heard),
+        result_words=result_words,
         result_numbers=number_set(heard),
         result_size=len(step.observation),
         failed=failed,
         failure=_digest(_shape(result)) if failed else b"",
         unfinished=len(result) <= _LONGEST_STATUS and _says_unfinished(result, heard),
         topic=read_topic(thought, words, codes, looked_at, given, result, heard),
+        speaks_only=not action,
+        origin=origin,
     )
 
 

@@ -7,6 +7,7 @@ it was never heard of in the run: a figure that a result or a person gave is new
 import re
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
@@ -36,6 +37,7 @@ _FARTHEST = (20, 4, 6)
 _SHORT_ANSWER = 14
 """Words of an answer; a longer one may ask for something else."""
 _SHORTEST_ID = 6
+_PAIR = 2
 _MOST_OF_A_SENTENCE = 8
 """Numbers."""
 _CALL = re.compile(r"\w\(")
@@ -229,8 +231,9 @@ def _denies(one: _Said, other: _Said) -> bool:
 def _slots(text: str, subject: str) -> Iterator[tuple[str, str, int]]:
     """The numbers of a sentence, each with the words around it, which say what it is, and how sure that is."""
     for match in islice(_NUMBER.finditer(text), _MOST_OF_A_SENTENCE):
-        last = _plain(reversed(text[max(0, match.start() - 60) : match.start()].split()))[:2]
-        following = _plain(text[match.end() : match.end() + 60].split())[:2]
+        start, end = match.span()
+        last = _nearest(reversed(text[max(0, start - 60) : start].split()))
+        following = _nearest(text[end : end + 60].split())
         value = match[2].replace(",", "")
         if (last and last[0] in _LISTED) or (len(value) >= _SHORTEST_ID and value.isdigit()):
             continue
@@ -248,16 +251,27 @@ def _slots(text: str, subject: str) -> Iterator[tuple[str, str, int]]:
             yield f"{unit} | {' '.join(following)}", value, _LIKE
 
 
-def _plain(words: Iterable[str]) -> list[str]:
-    """The stems of those words that say something, up to the next number."""
+def _nearest(tokens: Iterable[str]) -> list[str]:
+    """The stems of the first two words that say something, up to the next number."""
     stems: list[str] = []
-    for word in words:
-        bare = word.strip("*_`.,;:()\"'").lower()
-        if any(map(str.isdigit, bare)):
+    for token in tokens:
+        plain = _plain(token)
+        if plain is None:
             break
-        if says_something(bare):
-            stems.append(stem(bare))
+        if plain:
+            stems.append(plain)
+            if len(stems) == _PAIR:
+                break
     return stems
+
+
+@lru_cache(maxsize=8_192)
+def _plain(token: str) -> str | None:
+    """The stem of a word as it stands in a sentence: empty if it says nothing, `None` if it has a digit."""
+    bare = token.strip("*_`.,;:()\"'").lower()
+    if any(map(str.isdigit, bare)):
+        return None
+    return stem(bare) if says_something(bare) else ""
 
 
 def _numbers_of(text: str) -> list[bytes]:

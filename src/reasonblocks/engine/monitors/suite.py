@@ -9,7 +9,7 @@ import msgspec
 from ...runtime.contain import incidents
 from ..answers import Evidence, Scorer
 from .base import FIRE_THRESHOLD, FLOOR, Monitor, MonitorState, Reading
-from .features import ObservedStep, StepFeatures, read_step
+from .features import ObservedStep, StepFeatures, StepReader
 from .profiles import DEFAULT_WEIGHTS, HEAVIEST, Weights
 from .settings import NO_SETTINGS, MonitorSettings
 from .signs import Signs
@@ -85,7 +85,7 @@ class MonitorSuite:
 class Trajectory:
     """The monitors' memory of one run. Not for two threads at once."""
 
-    __slots__ = ("_recent", "_signs", "_states", "_suite", "_thoughts", "length")
+    __slots__ = ("_reader", "_recent", "_signs", "_states", "_suite", "_thoughts")
 
     def __init__(self, suite: MonitorSuite, task: str) -> None:
         self._suite = suite
@@ -94,20 +94,23 @@ class Trajectory:
             for monitor in suite.monitors
             if monitor.name not in suite.settings.off
         ]
+        self._reader = StepReader(task, suite.settings.roles)
         self._signs = Signs(task)
         self._recent: deque[tuple[int, bytes, SuiteReading]] = deque(maxlen=RECENT)
         self._thoughts: deque[str] = deque(maxlen=THOUGHTS)
-        self.length = 0
+
+    @property
+    def length(self) -> int:
         """How many steps have been observed."""
+        return self._reader.length
 
     def observe(self, step: ObservedStep, digest: bytes | None = None) -> SuiteReading:
         """Take the next step in; `digest` is that of the step, if it is known already."""
-        features = read_step(self.length, step, self._suite.settings.roles)
+        features = self._reader.read(step)
         reading = self._read(features)
-        self._recent.append((self.length, digest or step.digest(), reading))
+        self._recent.append((features.index, digest or step.digest(), reading))
         if step.thought:
             self._thoughts.append(step.thought[:_LONGEST_THOUGHT])
-        self.length += 1
         return reading
 
     def reading(self) -> SuiteReading:

@@ -6,7 +6,7 @@ ever makes two texts look a little more alike.
 
 import re
 from collections.abc import Callable, Iterable
-from functools import reduce
+from functools import lru_cache, reduce
 from itertools import filterfalse
 from operator import or_
 from zlib import crc32
@@ -46,6 +46,11 @@ _SAYS_NOTHING = frozenset(
 _SUFFIXES = (
     "ations ation ements ement ments ment ingly ings ing edly ures ure ied ies iest ier ers er est ed es s ly".split()
 )
+_BY_LAST = {
+    last: [(suffix, -len(suffix)) for suffix in _SUFFIXES if suffix[-1] == last]
+    for last in {suffix[-1] for suffix in _SUFFIXES}
+}
+"""By its last letter, each with where it begins: most words end in none of them, and few are left to try."""
 _SHORTEST_STEM = 3
 
 
@@ -127,11 +132,12 @@ def pieces(text: str) -> WordSet:
     return word_set([piece.lower() for piece in _PIECE.findall(text)])
 
 
+@lru_cache(maxsize=8_192)
 def stem(word: str) -> str:
     """What the forms of a word have in common, roughly: expiry, expired, expiration -> expir."""
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= _SHORTEST_STEM:
-            word = word[: -len(suffix)]
+    for suffix, start in _BY_LAST.get(word[-1:], ()):
+        if word.endswith(suffix) and len(word) + start >= _SHORTEST_STEM:
+            word = word[:start]
             if word[-1] == word[-2] and word[-1] not in "lsz":
                 word = word[:-1]
             break
