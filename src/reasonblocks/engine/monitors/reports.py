@@ -20,6 +20,7 @@ from .conclusions import (
     states_fact,
 )
 from .features import StepFeatures, quote
+from .quick import lower, quick_phrases
 from .rereads import Rereads
 from .verdicts import is_bare, only_receipt, speaks_against, tells_of_failure
 from .words import WordSet, phrases, split, token_set
@@ -39,11 +40,11 @@ _ASKS = phrases(
     "please replace, please return, please switch, please update, please upgrade, proceed with",
 )
 _AGREES = phrases("agreed, confirm, confirmed, correct, do it, do that, go ahead, proceed, yeah, yep, yes")
-_STILL = phrases(
+_STILL = quick_phrases(
     "again, anything, different, even now, keep*, nope, no change, nothing, now, same, still, tested, tried, unchanged"
 )
 """An answer with one of these is about how things are by now."""
-_THANKS = phrases("appreciate*, glad, grateful, great, perfect, thank, thanks")
+_THANKS = quick_phrases("appreciate*, glad, grateful, great, perfect, thank, thanks")
 _TRY = phrases(
     "attempt, check, could you, let me know, let's, please, restart*, retry, see if, try, would you, you can"
 )
@@ -251,7 +252,10 @@ def _owns(lead: str) -> bool:
 def _disputes(step: StepFeatures) -> bool:
     """Whether an answer says that something was tried or seen, and does not work."""
     said = step.result_excerpt
-    if step.result_size > _LONGEST_REFUSAL or not _STILL.search(said) or _THANKS.search(said):
+    if step.result_size > _LONGEST_REFUSAL:
+        return False
+    lowered = lower(said)
+    if not _STILL.are_in(lowered) or _THANKS.are_in(lowered):
         return False
     return tells_of_failure(said)
 
