@@ -181,8 +181,8 @@ class _State:
         return _reading(_AGAINST_RESULT, reason, [index, step.index], [said, result])
 
     def _remember(self, step: StepFeatures, remarks: list[Remark]) -> None:
-        self._remarks.add(remarks)
         self._happened.append(_happened(step))
+        self._remarks.add(remarks, self._happened[0].index)
         if not step.speaks_only:
             self._failure = (step.index, step.result_quote()) if step.failed and step.role.runs else None
 

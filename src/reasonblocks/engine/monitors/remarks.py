@@ -37,6 +37,7 @@ _DENYING = re.compile(r"un(?!der|til|i)|non|dis|mis|(?:in|im|ir|il)\w+[ai]ble")
 _SHORTEST_DENIAL = 7
 _SHORTEST_NAME = 3
 _PERSON = word_set(("person",))
+_FORGOTTEN: list[str] = []
 
 
 class Remark:
@@ -85,10 +86,13 @@ class Remarks:
         self._values: deque[Remark] = deque(maxlen=_MOST_REMEMBERED)
         self._unique: deque[Remark] = deque(maxlen=_MOST_REMEMBERED)
 
-    def add(self, remarks: list[Remark]) -> None:
-        """Remember the sentences of a step."""
+    def add(self, remarks: list[Remark], since: int) -> None:
+        """Remember the sentences of a step, and forget those from before `since`."""
+        for kind in (self._denying, self._plain, self._values, self._unique):
+            while kind and kind[0].index < since:
+                kind.popleft()
         for remark in remarks:
-            remark.words = []  # they can be had from the text again, and take up most of the room
+            remark.words = _FORGOTTEN  # they can be had from the text again, and take up most of the room
             if not remark.may_claim:
                 continue
             self._ever |= remark.bits

@@ -173,6 +173,12 @@ class Restatements:
             past.at >= at and (past.changed & said or (past.heard & said).bit_count() >= least) for past in self._events
         )
 
+    def _is_too_old(self) -> bool:
+        """Whether so much has happened since the oldest sentence that it would not be compared any more."""
+        if not self._said or not self._events:
+            return False
+        return next(iter(self._said.values())).at < self._events[0].at
+
     def _other_number(self, place: str, slot: _Slot) -> Turned | None:
         """What was said before of the same thing, if it had another number, and this one comes from nowhere."""
         held = self._slots.get(place)
@@ -203,7 +209,7 @@ class Restatements:
             alone = held is None or (held.alone and held.value == slot.value)
             self._slots[place] = slot._replace(alone=alone)
             self._slots.move_to_end(place)
-        while len(self._said) > _MOST_SENTENCES:
+        while len(self._said) > _MOST_SENTENCES or self._is_too_old():
             self._said.popitem(last=False)
         while len(self._slots) > _MOST_SLOTS:
             self._slots.popitem(last=False)
