@@ -124,12 +124,12 @@ class Trajectory:
     def known_reading(self, index: int, digest: bytes) -> SuiteReading | None:
         """The reading after step `index`, without signs, if it is a recent one and was exactly this step."""
         for recent in self._recent:
-            if recent.index == index:
+            if recent.at == index:
                 return self._unpacked(recent) if recent.digest == digest else None
         return None
 
     def _unpacked(self, recent: "_Recent") -> SuiteReading:
-        if recent.index == self.length - 1:
+        if recent.at == self.length - 1:
             return self._reading
         scores = dict(
             zip(self._suite.quiet.scores, unpack(f"{len(self._suite.monitors)}d", recent.scores), strict=True)
@@ -162,7 +162,7 @@ class Trajectory:
 class _Recent(NamedTuple):
     """The reading after a step, in as little room as it can be kept in."""
 
-    index: int
+    at: int
     digest: bytes
     scores: bytes
     evidence: dict[str, Evidence] | None
