@@ -3,7 +3,7 @@
 import msgspec
 
 from reasonblocks.engine.monitors.base import Monitor, Reading
-from reasonblocks.engine.monitors.features import ObservedStep, read_step
+from reasonblocks.engine.monitors.features import ObservedStep, StepReader
 
 TASK = "The cache of the report store loses entries when two workers write at once. Find the race and fix the lock."
 
@@ -16,7 +16,8 @@ def step(thought: str, action: str = "", observation: str = "", **arguments: obj
 def read(monitor: Monitor, steps: list[ObservedStep], task: str = TASK) -> list[Reading]:
     """What a monitor says after each step."""
     state = monitor.start(task)
-    return [state.observe(read_step(index, one)) for index, one in enumerate(steps)]
+    reader = StepReader(task)
+    return [state.observe(reader.read(one)) for one in steps]
 
 
 ON_TASK = [

@@ -13,7 +13,7 @@ from .combinations import Combinations
 from .departure import refers
 from .features import StepFeatures
 from .monologue import is_remark
-from .provenance import Origin, Provenance
+from .provenance import Origin
 from .topics import TopicSet, topic_of_task, topic_set
 from .waiting import waits
 from .words import Phrases, WordSet, alike
@@ -58,6 +58,11 @@ _INFERS = re.compile(
     re.IGNORECASE,
 )
 """Whoever draws a conclusion goes on, whatever it is about."""
+_INFERRING = frozenset(
+    "because candidate hence hypotheses hypothesis leaves means rul rule ruled rules ruling so suspect then therefore "
+    "thus".split()
+)
+"""Without one of these words nothing matches that is written in ASCII."""
 _AROUND_WORDS = "\"',;:.!?()[]{}<>*#=|&$"
 _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
@@ -74,7 +79,6 @@ class Beginnings:
         "_known",
         "_named",
         "_numbers",
-        "_provenance",
         "_remarks",
         "_spoken",
         "_tools",
@@ -83,7 +87,6 @@ class Beginnings:
 
     def __init__(self, task: str) -> None:
         self._known: TopicSet = topic_of_task(task)[0]
-        self._provenance = Provenance(task)
         self._combinations = Combinations(task)
         self._spoken: TopicSet = self._known
         self._asides: deque[TopicSet] = deque(maxlen=_SHORTLY + 1)
@@ -117,7 +120,7 @@ class Beginnings:
 
     def _weigh(self, step: StepFeatures, own: TopicSet, first_call: bool) -> float | None:
         """How much of a beginning a step is; `None` for one that says nothing either way."""
-        origin = self._provenance.observe(step)
+        origin = step.origin
         out_of_the_blue = self._combinations.observe(step)
         if step.speaks_only:
             self._remarks = self._remarks + 1 if is_remark(step) else 0
@@ -134,7 +137,7 @@ class Beginnings:
             return None if self._combinations.answered and not step.thought else value
         if not first_call and not step.speaks_only and waits(step):
             return None
-        if len(step.said) <= _AT_LENGTH and _INFERS.search(step.thought):
+        if len(step.said) <= _AT_LENGTH and _infers(step):
             return 0.0
         if not value or self._goes_on(step, own):
             return None if self._combinations.answered and not step.thought else aside
@@ -207,6 +210,12 @@ class Beginnings:
             self._calls.append((step.tool, step.call_parts))
             if len(self._tools) < _MOST_TOOLS:
                 self._tools.add(step.tool)
+
+
+def _infers(step: StepFeatures) -> bool:
+    if step.thought.isascii() and _INFERRING.isdisjoint(step.said):
+        return False
+    return _INFERS.search(step.thought) is not None
 
 
 @lru_cache(maxsize=1_024)

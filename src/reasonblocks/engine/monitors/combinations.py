@@ -6,6 +6,7 @@ something in common with what was looked up before. A look-up of which neither h
 
 from collections import deque
 from functools import lru_cache
+from itertools import filterfalse
 
 from .features import StepFeatures
 
@@ -27,7 +28,7 @@ class Combinations:
     __slots__ = ("_last", "_texts", "answered")
 
     def __init__(self, task: str) -> None:
-        self._texts: deque[Codes] = deque([codes_in(task[:_MOST_READ])], maxlen=_MOST_TEXTS)
+        self._texts: deque[bytes] = deque([_packed(codes_in(task[:_MOST_READ]))], maxlen=_MOST_TEXTS)
         self._last: Codes = frozenset()
         self.answered = False
         """Whether a person takes part."""
@@ -39,16 +40,25 @@ class Combinations:
         out_of_the_blue = False
         if step.speaks_only:
             self.answered = self.answered or step.observation != ""
-            self._texts.append(codes_in(step.thought))
+            self._texts.append(_packed(codes_in(step.thought)))
         elif self.answered and not step.role.changes:
             values = _values(step.arguments)
             if _FEWEST_VALUES <= len(values) <= _MOST_VALUES:
-                known = not values.isdisjoint(self._last) or any(values <= text for text in self._texts)
+                known = not values.isdisjoint(self._last) or self._named_together(values)
                 out_of_the_blue = bool(self._last) and not known
                 self._last = values
         if step.observation:
-            self._texts.append(codes_in(step.observation[:_MOST_READ]))
+            self._texts.append(_packed(codes_in(step.observation[:_MOST_READ])))
         return out_of_the_blue
+
+    def _named_together(self, values: Codes) -> bool:
+        wanted = [b" %b " % value for value in values]
+        return any(all(map(text.__contains__, wanted)) for text in self._texts)
+
+
+def _packed(codes: Codes) -> bytes:
+    """Codes with blanks between and around them: they are looked for seldom, and this takes the least room."""
+    return b" %b " % b"  ".join(codes) if codes else b""
 
 
 def _values(arguments: str) -> Codes:
@@ -62,9 +72,11 @@ def _values(arguments: str) -> Codes:
 @lru_cache(maxsize=8)
 def codes_in(text: str) -> Codes:
     """Whatever in a text is written in capitals or has a digit."""
-    return frozenset(filter(_is_code, set(text.encode("ascii", "replace").translate(_BLANKS).split())))
+    tokens = set(text.encode("ascii", "replace").translate(_BLANKS).split())
+    return frozenset(filter(_is_code, filterfalse(bytes.islower, tokens)))
 
 
 @lru_cache(maxsize=16_384)
 def _is_code(token: bytes) -> bool:
-    return _SHORTEST <= len(token) <= _LONGEST and (token.isupper() or not token.isalpha()) and not token.islower()
+    """Whether a token that is not all in small letters is a code."""
+    return _SHORTEST <= len(token) <= _LONGEST and (token.isupper() or not token.isalpha())

@@ -5,12 +5,14 @@ Texts may be 64,000 characters long. Digests cover all of it, words and phrases 
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import filterfalse
 from typing import Any
 
 import msgspec
 
+from .provenance import NO_IDS, Origin, Provenance
 from .roles import Role, role_of
 from .topics import StepTopic, read_topic
 from .words import Sentence, WordSet, number_set, split, split_sentences, token_set, word_set
@@ -66,7 +68,7 @@ _UNDER_WAY = re.compile(
 """A state in -ing that is none to stay in."""
 _LONGEST_STATUS = 400
 """A longer result is not a mere report of how far something is."""
-_CHANGING = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+(?:[.,:]\d+)*")
+_CHANGING = re.compile(r"[\da-f](?:(?<=0)x[0-9a-f]+|(?<=[0-9a-f])(?<!\w.)[0-9a-f]{7,}\b|(?<=\d)\d*(?:[.,:]\d+)*)")
 """What differs between two results of the same shape, besides blanks: numbers, addresses, hashes."""
 _AROUND_TOKENS = "\"'`,;.!?()[]{}"
 
@@ -145,11 +147,10 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     """The result says that something elsewhere still goes on."""
     topic: StepTopic
     """The words that are peculiar to it."""
-
-    @property
-    def speaks_only(self) -> bool:
-        """Whether the step has no call at all."""
-        return not self.action
+    speaks_only: bool
+    """Whether the step has no call at all."""
+    origin: Origin
+    """Where its ids come from, as far as the run before it is known."""
 
     def call_quote(self) -> str:
         """The call as a quotation; of a step without one, the thought."""
@@ -164,8 +165,34 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
         return quote(self.result_excerpt)
 
 
-def read_step(index: int, step: ObservedStep, roles: Mapping[str, Role] | None = None) -> StepFeatures:
-    """The features of the step at `index` of its run; `roles` says what tools do where that is known."""
+class StepReader:
+    """Reads the steps of one run, in their order."""
+
+    __slots__ = ("_provenance", "_roles", "length")
+
+    def __init__(self, task: str = "", roles: Mapping[str, Role] | None = None) -> None:
+        self._provenance = Provenance(task)
+        self._roles = roles
+        self.length = 0
+        """How many steps have been read."""
+
+    def read(self, step: ObservedStep) -> StepFeatures:
+        """The features of the next step."""
+        features = read_step(self.length, step, self._roles, self._provenance)
+        self.length += 1
+        return features
+
+
+def read_step(
+    index: int,
+    step: ObservedStep,
+    roles: Mapping[str, Role] | None = None,
+    provenance: Provenance | None = None,
+) -> StepFeatures:
+    """The features of the step at `index` of its run; `roles` says what tools do where that is known.
+
+    `provenance` is what is known of the ids of the run so far, and takes the step in; without it none is from nowhere.
+    """
     thought = _head_and_tail(step.thought, _THOUGHT_HEAD, _THOUGHT_TAIL)
     sentences = split_sentences(thought)
     said = [word for _, words in sentences for word in words]
@@ -179,6 +206,13 @@ def read_step(index: int, step: ObservedStep, roles: Mapping[str, Role] | None =
     target, call_words, call_names, call_parts = _read_call(action, leaves)
     result = _head_and_tail(step.observation, _RESULT_HEAD, _RESULT_TAIL)
     heard = set(split(result))
+    result_words = word_set(heard)
+    origin = NO_IDS
+    if provenance is not None:
+        if action:
+            origin = provenance.watch(arguments, step.observation, result_words)
+        else:
+            origin = provenance.listen(thought, step.observation)
     failed = step.is_error or (not heard.isdisjoint(_FAILURE_WORDS) and _says_failed(result))
     return StepFeatures(
         index=index,
@@ -188,7 +222,7 @@ def read_step(index: int, step: ObservedStep, roles: Mapping[str, Role] | None =
         thought_numbers=number_set(codes),
         sentences=sentences,
         action=action,
-        tool=_digest(action),
+        tool=_tool(action),
         role=role_of(action, leaves, roles, given if len(arguments) <= _MOST_GIVEN else None),
         arguments=arguments,
         given=given,
@@ -200,13 +234,15 @@ def read_step(index: int, step: ObservedStep, roles: Mapping[str, Role] | None =
         result=_digest(step.observation),
         result_excerpt=result,
         observation=step.observation,
-        result_words=word_set(heard),
+        result_words=result_words,
         result_numbers=number_set(heard),
         result_size=len(step.observation),
         failed=failed,
         failure=_digest(_shape(result)) if failed else b"",
         unfinished=len(result) <= _LONGEST_STATUS and _says_unfinished(result, heard),
         topic=read_topic(thought, words, codes, looked_at, given, result, heard),
+        speaks_only=not action,
+        origin=origin,
     )
 
 
@@ -250,6 +286,11 @@ def _head_and_tail(text: str, head: int, tail: int) -> str:
 
 def _digest(text: str, size: int = 8) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
+
+
+@lru_cache(maxsize=1_024)
+def _tool(action: str) -> bytes:
+    return _digest(action)
 
 
 def _read_call(action: str, leaves: list[str]) -> tuple[bytes, WordSet, WordSet, WordSet]:

@@ -11,7 +11,6 @@ from itertools import filterfalse
 
 import msgspec
 
-from .features import StepFeatures
 from .words import WordSet
 
 _SHORTEST, _LONGEST = 5, 64
@@ -28,13 +27,17 @@ _OWN_SHARE = 0.25
 _FEWEST_IN_RECORD = 2
 _NEW_WORDS = 0.15
 """With a lower share of new words a result is about the same kind of thing as those before."""
-SOMETHING_ELSE = re.compile(
+_SOMETHING_ELSE = re.compile(
     r"\b(?:another|different|new|more|other|separate)\s+(?:\w+\s+)?"
     r"(?:issue|matter|point|problem|question|request|subject|task|thing|topic)s?\b"
     r"|\bsomething\s+(?:\w+\s+)?(?:different|else|new|other)\b|\bby the way\b|\bunrelated\b",
     re.IGNORECASE,
 )
-"""A person who says so may mean anything by it, so that what follows is theirs."""
+_IN_SOMETHING_ELSE = (
+    *"issue matter point problem question request subject task thing topic unrelated".split(),
+    "by the way",
+)
+"""One of these is in whatever matches: to look for a text is many times as fast as to match."""
 _BLANKS = bytes(code if (chr(code).isalnum() and code < 128) or chr(code) in "_@.+-" else 32 for code in range(256))
 _AROUND = b".+-_@"
 
@@ -53,15 +56,18 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
     """Whether they are answered with somebody else's record."""
     tied: bool = False
     """Whether the step goes on with what came from nowhere."""
+    settled: bool = False
+    """Whether it was known before the step whom the run is about: a call had used an id that was given."""
 
 
 NO_IDS = Origin()
+_NO_IDS_SETTLED = Origin(settled=True)
 
 
 class Provenance:
     """The ids that a run may use."""
 
-    __slots__ = ("_answered", "_asked", "_foreign", "_full", "_known", "_steps", "_words", "settled")
+    __slots__ = ("_answered", "_asked", "_foreign", "_full", "_known", "_settled", "_steps", "_words")
 
     def __init__(self, task: str) -> None:
         self._known: set[bytes] = set(ids_in(task[:_MOST_READ]))
@@ -71,55 +77,68 @@ class Provenance:
         self._full = False
         self._steps = 0
         self._words: WordSet = 0
-        self.settled = False
-        """Whether it is known whom the run is about: a call has used an id that was given."""
+        self._settled = False
 
-    def observe(self, step: StepFeatures) -> Origin:
-        """Take the next step in, and say where its ids come from."""
+    @property
+    def _is_over(self) -> bool:
+        """Whether nothing can be told of this run any more."""
+        return self._full or (self._steps > _STEPS_TO_WAIT and not self._answered)
+
+    def listen(self, thought: str, answer: str) -> Origin:
+        """Take in a step without a call, and what somebody answered."""
         self._steps += 1
-        if self._full or (self._steps > _STEPS_TO_WAIT and not self._answered):
-            return NO_IDS
-        if step.speaks_only:
-            return self._listen(step)
-        given = _given(step.arguments)
-        brought = ids_in(step.observation[:_MOST_READ]) - given
-        fresh = given - self._known - self._foreign
-        tied = not self._foreign.isdisjoint(given | brought if fresh else given)
-        strange = len(brought & self._known) <= _OWN_SHARE * len(brought) and not self._is_same_kind(step)
-        if (fresh or tied) and strange and self.settled and not self._asked:
-            self._foreign |= fresh
-            self._foreign |= brought - self._known
-        else:
-            self.settled = self.settled or (bool(given) and not fresh)
-            self._learn(given | brought)
-            fresh = _NONE if self._asked else fresh
-        record = strange and len(brought) >= _FEWEST_IN_RECORD
-        self._words |= step.result_words
-        return Origin(len(fresh), len(given), bool(fresh or tied) and record, tied)
-
-    def _is_same_kind(self, step: StepFeatures) -> bool:
-        """Whether the result has the words of earlier ones: the next item of many, whatever its number."""
-        words = step.result_words
-        return words != 0 and (words & ~self._words).bit_count() < _NEW_WORDS * words.bit_count()
-
-    def _listen(self, step: StepFeatures) -> Origin:
-        said = ids_in(step.thought) if self._foreign else _NONE
+        settled = self._settled
+        if self._is_over:
+            return _NO_IDS_SETTLED if settled else NO_IDS
+        said = ids_in(thought) if self._foreign else _NONE
         tied = not self._foreign.isdisjoint(said) and self._known.isdisjoint(said)
-        if step.observation:
+        if answer:
             self._answered = True
-            heard = ids_in(step.observation[:_MOST_READ])
+            heard = ids_in(answer[:_MOST_READ])
             if not self._foreign.isdisjoint(heard):  # it is theirs, then
                 self._learn(frozenset(self._foreign))
                 self._foreign.clear()
                 tied = False
             self._learn(heard)
-            self._asked = SOMETHING_ELSE.search(step.observation[:_MOST_READ]) is not None
-        return Origin(tied=tied)
+            self._asked = turns_to_something_else(answer[:_MOST_READ])
+        return Origin(tied=tied, settled=settled)
+
+    def watch(self, arguments: str, result: str, words: WordSet) -> Origin:
+        """Take in a call and its result, whose words are known already: where its ids come from."""
+        self._steps += 1
+        settled = self._settled
+        if self._is_over:
+            return _NO_IDS_SETTLED if settled else NO_IDS
+        given = _given(arguments)
+        brought = ids_in(result[:_MOST_READ]) - given
+        fresh = given - self._known - self._foreign
+        tied = not self._foreign.isdisjoint(given | brought if fresh else given)
+        strange = len(brought & self._known) <= _OWN_SHARE * len(brought) and not self._is_same_kind(words)
+        if (fresh or tied) and strange and settled and not self._asked:
+            self._foreign |= fresh
+            self._foreign |= brought - self._known
+        else:
+            self._settled = settled or (bool(given) and not fresh)
+            self._learn(given | brought)
+            fresh = _NONE if self._asked else fresh
+        record = strange and len(brought) >= _FEWEST_IN_RECORD
+        self._words |= words
+        return Origin(len(fresh), len(given), bool(fresh or tied) and record, tied, settled)
+
+    def _is_same_kind(self, words: WordSet) -> bool:
+        """Whether the result has the words of earlier ones: the next item of many, whatever its number."""
+        return words != 0 and (words & ~self._words).bit_count() < _NEW_WORDS * words.bit_count()
 
     def _learn(self, ids: Ids) -> None:
         self._known |= ids
         self._foreign -= ids
         self._full = len(self._known) + len(self._foreign) > _MOST_KEPT
+
+
+@lru_cache(maxsize=4)
+def turns_to_something_else(text: str) -> bool:
+    """Whether a person speaks of something else: they may mean anything by it, so that what follows is theirs."""
+    return any(map(text.lower().__contains__, _IN_SOMETHING_ELSE)) and _SOMETHING_ELSE.search(text) is not None
 
 
 @lru_cache(maxsize=8)

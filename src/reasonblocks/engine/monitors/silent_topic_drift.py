@@ -52,7 +52,7 @@ class _State:
 
     def __init__(self, task: str) -> None:
         self._departure = Departure(task)
-        self._strangers = Strangers(task)
+        self._strangers = Strangers()
         self._wished = Wish()
         self._monologue = Monologue(task, NAME)
         self._task = quote(task)

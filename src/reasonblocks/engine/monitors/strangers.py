@@ -5,7 +5,6 @@ from collections import deque
 from ..answers import Evidence
 from .base import Reading
 from .features import StepFeatures
-from .provenance import Provenance
 
 NAME = "silent_topic_drift"
 _FEWEST_STEPS = 2
@@ -26,10 +25,9 @@ _SHORT_ANSWER = 7
 class Strangers:
     """The stretch a run may be in that is about somebody else."""
 
-    __slots__ = ("_asked", "_provenance", "_quotes", "_record", "_steps", "_sure")
+    __slots__ = ("_asked", "_quotes", "_record", "_steps", "_sure")
 
-    def __init__(self, task: str) -> None:
-        self._provenance = Provenance(task)
+    def __init__(self) -> None:
         self._steps: deque[int] = deque(maxlen=_MOST_STEPS)
         self._quotes: deque[str] = deque(maxlen=2)
         self._asked: deque[int] = deque(maxlen=_ONE_AFTER_ANOTHER)
@@ -38,8 +36,8 @@ class Strangers:
 
     def observe(self, step: StepFeatures) -> Reading | None:
         """What the ids say after this step; `None` where they say nothing."""
-        settled = self._provenance.settled
-        origin = self._provenance.observe(step)
+        origin = step.origin
+        settled = origin.settled
         if settled and not origin.tied and _asks_by_the_way(step):
             self._asked.append(step.index)
         if not settled or not (origin.fresh or origin.tied):

@@ -1,7 +1,7 @@
 """Whether a person has asked for something else, so that whatever follows may be theirs."""
 
 from .features import StepFeatures
-from .provenance import SOMETHING_ELSE
+from .provenance import turns_to_something_else
 
 _HOLDS_FOR = 10
 """Steps for which such a wish explains what is done."""
@@ -23,7 +23,7 @@ class Wish:
 
     def listen(self, step: StepFeatures) -> None:
         """Take the next step in."""
-        if step.speaks_only and step.observation and SOMETHING_ELSE.search(step.observation[:_MOST_READ]):
+        if step.speaks_only and step.observation and turns_to_something_else(step.observation[:_MOST_READ]):
             self._until = _HOLDS_FOR
         elif self._until:
             self._until -= 1
