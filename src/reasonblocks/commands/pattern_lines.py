@@ -118,9 +118,8 @@ def _field(name: str, value: Any, width: int, depth: int = 1) -> Iterator[str]:
         for inner, item in value.items():
             yield from _field(inner, item, width, depth + 1)
         return
-    texts = value if isinstance(value, list) else [value]
     yield f"{indent}{name}:"
-    for text in texts:
-        yield from textwrap.wrap(
-            harmless(str(text)), max(20, width), initial_indent=f"{indent}  ", subsequent_indent=f"{indent}  "
-        )
+    for text in value if isinstance(value, list) else [value]:
+        for line in str(text).splitlines():
+            inner = f"{indent}  "
+            yield from textwrap.wrap(harmless(line), max(20, width), initial_indent=inner, subsequent_indent=inner)

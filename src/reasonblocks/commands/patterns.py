@@ -25,7 +25,8 @@ NEW = {"tier": "e1", "status": "candidate", "fields": {"observation": "", "recom
 def patterns() -> None:
     """Look through the library of guidance and change it.
 
-    Agents that run follow within a second. e1 patterns belong to one organisation, e2 (ways to fail) and e3 (standing rules) to all. Only live ones are used.
+    Agents that run follow within a second. e1 patterns belong to one organisation, e2 (ways to fail) and e3 (standing
+    rules) to all. Only live ones are used.
     """
 
 

@@ -62,7 +62,7 @@ def _line(cells: Sequence[Cell], columns: Sequence[Column], widths: Sequence[int
         text = cut(cell.text, width)
         blanks = " " * (width - breadth(text))
         last = place == len(columns) - 1
-        shown = click.style(text, fg=cell.colour or None, bold=bold or None) if cell.colour or bold else text
+        shown = click.style(text, fg=cell.colour or None, bold=bold or None) if text and (cell.colour or bold) else text
         parts.append(f"{blanks}{shown}" if column.right else shown if last else f"{shown}{blanks}")
     return GAP.join(parts).rstrip()
 

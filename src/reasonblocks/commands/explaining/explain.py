@@ -138,13 +138,24 @@ def _gate(before: Sequence[StoredStepAnswer], step: StoredStepAnswer, details: d
     reason, asked = details.get("gate") or None, details.get("asked")
     was_asked = None if asked is None else E1 in asked
     if reason is None or reason == FIRST_CALL:
-        return GateDecision(allowed=None, reason=reason, because=None, asked=was_asked)
+        return GateDecision(allowed=None, reason=reason, because=None, asked=was_asked, not_asked_because=None)
     return GateDecision(
         allowed=reason not in (NO_SIGNAL, NO_ANSWER),
         reason=reason,
         because=_because(before, step, details, reason),
         asked=was_asked,
+        not_asked_because=None if was_asked is not False else _not_asked(before, details, reason),
     )
+
+
+def _not_asked(before: Sequence[StoredStepAnswer], details: dict[str, Any], reason: str) -> str | None:
+    """Why E1 was not asked, by the rules that `prepare` goes by."""
+    given = next((step.step_index for step in before if E1 in step.injection_sources), None)
+    if details.get("fsm_state") == FSMState.FAST:
+        return "in FAST nothing is looked up"
+    if given is not None:
+        return f"it was given at step {given}, and is once in a run"
+    return "the gate is closed" if reason in (NO_SIGNAL, NO_ANSWER) else "it is not among the injections of this run"
 
 
 def _because(

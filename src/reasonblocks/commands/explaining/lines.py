@@ -31,8 +31,8 @@ LONGEST = 4_000
 def explanation_lines(explanation: Explanation, width: int) -> Iterator[str]:
     """The whole of it."""
     run = explanation.run
-    outcome = run["outcome"] or "running"
-    parts = [click.style(f"run {run['run_id']}", bold=True), run["agent_name"], outcome, f"{run['step_count']} steps"]
+    name, agent, outcome = (harmless(run[fact] or "") for fact in ("run_id", "agent_name", "outcome"))
+    parts = [click.style(f"run {name}", bold=True), agent, outcome or "running", f"{run['step_count']} steps"]
     yield "  ".join(part for part in parts if part)
     for step in explanation.steps:
         yield ""
@@ -51,7 +51,7 @@ def step_lines(step: StepExplanation, width: int) -> Iterator[str]:
         yield from _labelled("quiet", reason, width, "bright_black")
     for error in step.errors:
         yield from _labelled("error", error, width, "red")
-    yield from _injected_lines(step.injected)
+    yield from _injected_lines(step.injected, width)
     yield from _labelled("said", _shortened(step.said), width)
     yield from _labelled("did", _shortened(step.did or ""), width, "cyan")
     yield from _labelled("got", _shortened(step.got or ""), width, "red" if step.got_is_error else "")
@@ -130,9 +130,9 @@ def _gate_text(gate: GateDecision) -> str:
         return NOT_STORED
     if gate.allowed is None:
         return gate.reason
-    verdict = "open" if gate.allowed else "closed"
-    asked = {True: "; E1 was asked", False: "; E1 was not asked", None: ""}[gate.asked if gate.allowed else None]
-    return f"{verdict}: {gate.reason}" + (f" ({gate.because})" if gate.because else "") + asked
+    asked = {True: "; E1 was asked", False: f"; E1 was not asked: {gate.not_asked_because}", None: ""}[gate.asked]
+    because = f" ({gate.because})" if gate.because else ""
+    return f"{'open' if gate.allowed else 'closed'}: {gate.reason}{because}{asked if gate.allowed else ''}"
 
 
 def _candidate_lines(step: StepExplanation, width: int) -> Iterator[str]:
@@ -159,13 +159,14 @@ def _candidate_text(candidate: Candidate) -> str:
     return f"{candidate.source}  {name}{similarity}  {candidate.verdict}"
 
 
-def _injected_lines(injected: Injected | None) -> Iterator[str]:
+def _injected_lines(injected: Injected | None, width: int) -> Iterator[str]:
+    """The block, to the byte: its lines are not broken."""
     if injected is None:
-        yield f"  {'injected':{LABEL}}nothing"
+        yield from _labelled("injected", "nothing", width)
         return
-    done = "" if injected.applied else " would have been added; the run only observed"
+    done = "" if injected.applied else "; only would have been: the run observed"
     size = f"{injected.bytes:,} bytes, sha256 {injected.sha256[:16]}"
-    yield f"  {'injected':{LABEL}}{size}, by {', '.join(injected.sources)}{done}"
+    yield from _labelled("injected", f"{size}, by {', '.join(injected.sources)}{done}", width)
     for line in injected.block.split("\n"):
         shown = click.style(harmless(line), fg="magenta") if line else ""
         yield f"  {'':{LABEL}}{click.style('|', fg='bright_black')} {shown}".rstrip()

@@ -63,6 +63,7 @@ class GateDecision(msgspec.Struct, kw_only=True):
     """The stored values that the reason is about."""
     asked: bool | None
     """Whether E1 was asked; the gate is not the only one to say no."""
+    not_asked_because: str | None
 
 
 class Candidate(msgspec.Struct, kw_only=True):
