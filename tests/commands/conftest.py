@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from commands.story import command, tell
+from server.process import running
 
 ADMIN_KEY = "an-admin-key-for-tests"
 
@@ -48,22 +45,10 @@ class Server(NamedTuple):
 
 @pytest.fixture(scope="session")
 def server(told: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The command `serve` in a process of its own."""
+    """In a process of its own, as people run it."""
     directory = copied(told, tmp_path_factory.mktemp("served") / "data")
     key = command("keys", "create", "--data-dir", directory).stdout.strip()
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("REASONBLOCKS_")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "reasonblocks", "serve", "--port", "0", "--data-dir", str(directory)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment | {"REASONBLOCKS_KEYS": ADMIN_KEY},
-    )
-    with process:
-        try:
-            assert process.stderr is not None
-            url = next(json.loads(line)["url"] for line in process.stderr if '"listening"' in line)
-            known = [{"REASONBLOCKS_BASE_URL": url, "REASONBLOCKS_API_KEY": one} for one in (ADMIN_KEY, key)]
-            yield Server(url, *known)
-        finally:
-            process.kill()
+    with running(directory, KEYS=ADMIN_KEY) as process:
+        url = process.url
+        known = [{"REASONBLOCKS_BASE_URL": url, "REASONBLOCKS_API_KEY": one} for one in (ADMIN_KEY, key)]
+        yield Server(url, *known)

@@ -257,6 +257,8 @@ def test_a_member_has_patterns_of_their_own(server: Server, tmp_path: Path) -> N
         (["add", "--tier", "e1", "--field", "observation"], 2, "NAME=TEXT"),
         (["add", "--tier", "e1", "--field", "title=x"], 1, "nothing that advises"),
         (["add", *E1, "--gate-threshold", "high"], 2, "from 0 to 1"),
+        (["add", *E1, "--gate-threshold", "nan"], 2, "from 0 to 1"),
+        (["add", *E1, "--gate-threshold", "1.1"], 2, "from 0 to 1"),
         (["add", *E1, "--failure-type", "boredom"], 1, "boredom"),
         (["add", "--file", "nowhere.json"], 1, "nowhere.json cannot be read"),
         (["add", "--file", "nowhere.json", *E1], 2, "--file"),

@@ -1,6 +1,5 @@
 """`reasonblocks patterns`: the library of guidance, as people work on it."""
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,12 @@ import msgspec
 from ..engine.answers import Pattern
 from ..errors import ReasonBlocksError, SettingsError
 from . import options
+from .pattern_options import STATUSES, changed_by, chosen, edited, qualities
 from .sources.base import Source, pattern_meant
 from .sources.choosing import Place, place
 
 TIERS = click.Choice(["e1", "e2", "e3"])
-STATUSES = click.Choice(["candidate", "live", "retired"])
 FAILURES = click.Choice(["contradiction", "loop", "unverified", "churn", "sprawl", "drift"])
-NONE = "none"
 NEW = {"tier": "e1", "status": "candidate", "fields": {"observation": "", "recommended_action": ""}}
 """What the editor starts with for a new pattern."""
 
@@ -28,27 +26,6 @@ def patterns() -> None:
     Agents that run follow within a second. e1 patterns belong to one organisation, e2 (ways to fail) and e3 (standing
     rules) to all. Only live ones are used.
     """
-
-
-def _qualities(command: Any) -> Any:
-    """The options that say what a pattern is like."""
-    for option, settings in (
-        ("--status", {"type": STATUSES, "help": "Only live patterns are used."}),
-        ("--model-family", {"metavar": "NAME", "help": "The models it is for, such as haiku; '' is any."}),
-        ("--gate-threshold", {"metavar": "SHARE", "help": f"The least similarity from 0 to 1, or {NONE}."}),
-        ("--failure-type", {"metavar": "NAME", "help": f"The failure it is about, such as loop, or {NONE}."}),
-        (
-            "--field",
-            {
-                "multiple": True,
-                "metavar": "NAME=TEXT",
-                "help": "What it says; may be repeated. A TEXT that is JSON (a list, true, null) is taken as such.",
-            },
-        ),
-        ("--file", {"metavar": "FILE", "help": "Take it from a JSON or TOML file; - is stdin."}),
-    ):
-        command = click.option(option, **settings)(command)
-    return command
 
 
 @patterns.command("list")
@@ -94,24 +71,24 @@ def show(pattern: str, as_json: bool, place: Place) -> None:
 
 @patterns.command()
 @click.option("--tier", type=TIERS, help="Needed, unless a file says it.")
-@_qualities
+@qualities
 @options.as_json
 @place
 def add(tier: str | None, as_json: bool, place: Place, **given: Any) -> None:
     """Add a pattern: by options, from a file, or in $EDITOR where neither is given."""
     from .pattern_files import parse_patterns, read_patterns
 
-    qualities, file = _chosen(given), given["file"]
+    said, file = chosen(given), given["file"]
     if file is not None:
-        if tier or qualities:
+        if tier or said:
             raise click.UsageError("--file says all about a pattern; leave the other options out")
         entries = read_patterns(file)
-    elif tier is None and not qualities:
-        entries = _edited(NEW, "a new pattern")
+    elif tier is None and not said:
+        entries = edited(NEW, "a new pattern")
     elif tier is None:
         raise click.UsageError("a pattern needs its --tier: e1, e2 or e3")
     else:
-        entries = parse_patterns(msgspec.json.encode({"tier": tier, "fields": {}, **qualities}), "the pattern")
+        entries = parse_patterns(msgspec.json.encode({"tier": tier, "fields": {}, **said}), "the pattern")
     with place.open() as source:
         added = [source.create(entry.creation()) for entry in entries]
     _tell(added, "added", as_json)
@@ -119,24 +96,24 @@ def add(tier: str | None, as_json: bool, place: Place, **given: Any) -> None:
 
 @patterns.command()
 @click.argument("pattern")
-@_qualities
+@qualities
 @options.as_json
 @place
 def edit(pattern: str, as_json: bool, place: Place, **given: Any) -> None:
     """Change a pattern: by options, from a file, or in $EDITOR where neither is given. A field of null is removed."""
     from .pattern_files import PatternEntry, exported, read_patterns
 
-    qualities, file = _chosen(given), given["file"]
+    said, file = chosen(given), given["file"]
     with place.open() as source:
         found = _meant(source, pattern)
         if file is not None:
-            if qualities:
+            if said:
                 raise click.UsageError("--file says all about a pattern; leave the other options out")
             entries = read_patterns(file)
-        elif qualities:
-            entries = [_with(PatternEntry.of(found), qualities)]
+        elif said:
+            entries = [changed_by(PatternEntry.of(found), said)]
         else:
-            entries = _edited(exported(found), f"pattern {found.pattern_id!r}")
+            entries = edited(exported(found), f"pattern {found.pattern_id!r}")
         if len(entries) != 1 or entries[0].tier != found.tier:
             raise SettingsError(f"expected one {found.tier} pattern to put in the place of {found.pattern_id!r}")
         changed = source.change(found, entries[0].change_of(found))
@@ -248,64 +225,3 @@ def _tell(done: list[Pattern], what: str, as_json: bool) -> None:
         return
     for pattern in done:
         click.echo(f"{what} {pattern.pattern_id} ({pattern.tier}, {pattern.status}, version {pattern.version})")
-
-
-def _chosen(given: dict[str, Any]) -> dict[str, Any]:
-    """What the options say about a pattern, in the shape of a file."""
-    chosen: dict[str, Any] = {}
-    if given["field"]:
-        chosen["fields"] = dict(map(_field, given["field"]))
-    for name in ("failure_type", "gate_threshold"):
-        if given[name] is not None:
-            chosen[name] = None if given[name] == NONE else given[name]
-    if chosen.get("gate_threshold") is not None:
-        chosen["gate_threshold"] = _share(chosen["gate_threshold"])
-    for name in ("model_family", "status"):
-        if given[name] is not None:
-            chosen[name] = given[name]
-    return chosen
-
-
-def _share(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise click.UsageError(f"--gate-threshold is {text!r}; expected a number from 0 to 1, or {NONE}") from None
-
-
-def _field(given: str) -> tuple[str, Any]:
-    name, equals, text = given.partition("=")
-    if not equals or not name.strip():
-        raise click.UsageError(f"--field is {given!r}; expected NAME=TEXT, such as observation='The cache was stale.'")
-    if text[:1] in "[{" or text in ("true", "false", "null"):
-        try:
-            return name.strip(), msgspec.json.decode(text)
-        except msgspec.DecodeError:
-            pass  # a text that only looks like it
-    return name.strip(), text
-
-
-def _with(entry: Any, qualities: dict[str, Any]) -> Any:
-    """A stored pattern as options change it."""
-    from .pattern_files import parse_patterns
-
-    changed = msgspec.to_builtins(entry) | {name: value for name, value in qualities.items() if name != "fields"}
-    fields = {**entry.fields, **qualities.get("fields", {})}
-    changed["fields"] = {name: value for name, value in fields.items() if value is not None}
-    return parse_patterns(msgspec.json.encode(changed), "the pattern")[0]
-
-
-def _edited(value: dict[str, Any], shown: str) -> Any:
-    """A pattern as somebody leaves it in their editor; what cannot be read is kept, with its place."""
-    from .pattern_files import parse_patterns
-
-    before = msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
-    after = click.edit(before, extension=".json")
-    if after is None or after == before:
-        raise SettingsError(f"{shown} was not saved in the editor, so nothing is changed")
-    try:
-        return parse_patterns(after.encode(), shown)
-    except SettingsError as error:
-        with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as kept:
-            kept.write(after)
-        raise SettingsError(f"{error} (what you wrote is in {kept.name})") from None

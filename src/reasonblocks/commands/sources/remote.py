@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
+import click
 import httpx
 import msgspec
 
@@ -95,12 +96,15 @@ class RemoteSource:
 
     def patterns(self, tier: str | None = None) -> list[Pattern]:
         """GET /library/patterns, tier by tier, since a server lists a thousand at most."""
-        tiers = [tier] if tier else ["e1", "e2", "e3"]
-        return [
-            pattern
-            for one in tiers
-            for pattern in self._get("library/patterns", list[Pattern], tier=one, limit=MOST_PATTERNS)
-        ]
+        found: list[Pattern] = []
+        for one in [tier] if tier else ["e1", "e2", "e3"]:
+            listed = self._get("library/patterns", list[Pattern], tier=one, limit=MOST_PATTERNS)
+            found += listed
+            if len(listed) == MOST_PATTERNS:
+                click.echo(
+                    f"a server lists {MOST_PATTERNS:,} {one} patterns at most: there may be more of them", err=True
+                )
+        return found
 
     def versions(self, pattern: Pattern) -> None:
         """No route tells."""
