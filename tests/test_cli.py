@@ -55,7 +55,15 @@ def data_dir(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], ["demo", "index", "keys", "replay", "report", "serve", "trace", "--version"]),
+        ([], ["demo", "doctor", "explain", "index", "keys", "patterns", "replay", "report", "runs", "serve", "stats"]),
+        ([], ["trace", "--version"]),
+        (["runs"], ["show", "--limit", "--offset", "--json", "--data-dir", "--base-url", "--api-key-env", "--org"]),
+        (["runs", "show"], ["RUN", "--full", "--json", "--data-dir"]),
+        (["explain"], ["RUN", "[STEP]", "--lookup", "--json", "--data-dir", "--base-url"]),
+        (["stats"], ["--json", "--project", "--data-dir", "--base-url"]),
+        (["patterns"], ["list", "show", "add", "edit", "approve", "retire", "export", "import"]),
+        (["patterns", "add"], ["--tier", "--field", "--file", "$EDITOR", "--gate-threshold", "--status"]),
+        (["doctor"], ["MODULE:ATTRIBUTE", "--json", "--data-dir", "--base-url"]),
         (["keys"], ["create", "list", "revoke"]),
         (["keys", "create"], ["--org", "--project", "--name", "--test", "--data-dir", "REASONBLOCKS_DATA_DIR"]),
         (["keys", "list"], ["--org", "--data-dir"]),

@@ -25,7 +25,7 @@ from .runtime.contain import contain
 from .runtime.drivers import Performed
 from .steering.compose import Composed
 from .steering.course import Course
-from .steering.gate import E1_LOOK_BACK, MonitorGuard
+from .steering.gate import E1_LOOK_BACK, OBSERVE_ONLY, MonitorGuard
 from .steering.plan import Prepared
 from .telemetry import events
 from .telemetry.tracing import Origin, Tracing
@@ -33,7 +33,6 @@ from .telemetry.untraced import NO_SPANS, NoSpans
 from .types import FSMState, InjectionNotice, MonitorEvaluation, StepLogEntry, StepRecord, preview
 
 SUCCESS = "success"
-OBSERVE_ONLY = "observe only: would have injected"
 
 
 @dataclass(frozen=True)
@@ -411,6 +410,7 @@ def _as_redacted(record: StepRecord, event: Event | None) -> StepRecord:
 
 def _details(prepared: Prepared, entry: StepLogEntry) -> dict[str, Any]:
     """What `metadata.reasonblocks` of a step event holds."""
+    evaluation = prepared.evaluation
     return {
         "timestamp": entry.timestamp,
         "composite": entry.composite,
@@ -418,6 +418,9 @@ def _details(prepared: Prepared, entry: StepLogEntry) -> dict[str, Any]:
         "difficulty": entry.difficulty,
         "fsm_state": entry.fsm_state,
         "gate": prepared.gate,
+        "injection_path": evaluation.injection_path if evaluation else None,
+        "intervention_source": evaluation.intervention_source if evaluation else None,
+        "asked": list(prepared.asked),
         "candidates": [
             {
                 "source": type(queued.injection).__name__,

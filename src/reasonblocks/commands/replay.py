@@ -16,7 +16,7 @@ from ..recordings import read_lines, refuse_twins
 from . import options
 
 
-@click.command()
+@click.command(short_help="Replay recorded runs through the whole pipeline.")
 @click.argument("runs", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, metavar="FILE", help="Where to write; .gz packs it, - is stdout.")
 @click.option(

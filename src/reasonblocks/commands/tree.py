@@ -6,6 +6,7 @@ from datetime import datetime
 import click
 
 from ..telemetry.sqlite_reading import Row, TracedRun
+from .table import harmless
 
 _COLOURS = {"FAST": "green", "NORMAL": "white", "SLOW": "yellow", "SKIP": "red"}
 _LABEL = 5
@@ -45,7 +46,11 @@ def moment(seconds: float | None) -> str:
 def _heading(facts: Row) -> str:
     relation = ((facts["metadata"] or {}).get("reasonblocks") or {}).get("relation")
     name = click.style(facts["run_id"], bold=True)
-    parts = [f"{relation} run {name}" if relation else f"run {name}", facts["agent_name"], _outcome(facts)]
+    parts = [
+        f"{relation} run {name}" if relation else f"run {name}",
+        harmless(facts["agent_name"] or ""),
+        _outcome(facts),
+    ]
     parts += [_many(facts["steps"], "step"), _many(facts["tokens"], "token")]
     if facts["began"] and facts["finished_at"]:
         parts.append(f"{max(0.0, facts['finished_at'] - facts['began']):.1f} s")
@@ -55,13 +60,13 @@ def _heading(facts: Row) -> str:
 def _outcome(facts: Row) -> str:
     outcome = facts["outcome"]
     if outcome:
-        return click.style(outcome, fg="green" if outcome == "success" else "red")
+        return click.style(harmless(outcome), fg="green" if outcome == "success" else "red")
     return click.style("waits for a person" if facts["interrupted_at"] else "not finished", fg="yellow")
 
 
 def _step_lines(step: Row, width: int, full: bool) -> Iterator[str]:
     """In the order in which it happened: what the model was told, what it said and did, what came of it."""
-    yield _step_heading(step)
+    yield _step_heading(step, width)
     details = (step["metadata"] or {}).get("reasonblocks") or {}
     for source, text in zip(step["injection_sources"] or (), step["intervention_texts"] or (), strict=False):
         yield from _text("told", f"[{source}] {text}", "magenta", width, full)
@@ -74,7 +79,8 @@ def _step_lines(step: Row, width: int, full: bool) -> Iterator[str]:
     yield from _text("got", step["observation"], "red" if step["is_error"] else "", width, full)
 
 
-def _step_heading(step: Row) -> str:
+def _step_heading(step: Row, width: int) -> str:
+    """What a step is; of what is told last, as much as fits."""
     state = step["fsm_state"] or ""
     parts = [click.style(f"step {step['step_index']}", bold=True), click.style(state, fg=_COLOURS.get(state))]
     for name in ("difficulty", "composite"):
@@ -84,11 +90,16 @@ def _step_heading(step: Row) -> str:
     for monitor in step["monitors_fired"] or ():
         score = f" {scores[monitor]:.2f}" if monitor in scores else ""
         parts.append(click.style(f"{monitor}{score}", fg="red", bold=True))
+    optional = []
     if step["step_model"]:
-        parts.append(f"{step['step_model']} {step['latency_ms'] or 0:.0f} ms")
+        optional.append(f"{step['step_model']} {step['latency_ms'] or 0:.0f} ms")
     if step["tokens"]:
-        parts.append(f"{step['input_tokens'] or 0:,} in, {step['output_tokens'] or 0:,} out")
-    return "  ".join(part for part in parts if part)
+        optional.append(f"{step['input_tokens'] or 0:,} in, {step['output_tokens'] or 0:,} out")
+    heading = "  ".join(part for part in parts if part)
+    for part in optional:
+        if len(click.unstyle(heading)) + 2 + len(part) <= width:
+            heading += f"  {part}"
+    return heading
 
 
 def _text(label: str, text: str | None, colour: str, width: int, full: bool) -> Iterator[str]:
@@ -97,16 +108,11 @@ def _text(label: str, text: str | None, colour: str, width: int, full: bool) -> 
         return
     room = max(20, width - _LABEL - 4)
     lines = text[:_LONGEST].splitlines() if full else [_cut(" ".join(text[: 4 * room].split()), room)]
-    for place, line in enumerate(map(_harmless, lines)):
+    for place, line in enumerate(map(harmless, lines)):
         shown = click.style(f"{label if place == 0 else '':{_LABEL}}", fg="bright_black")
         yield f"   {shown} {click.style(line, fg=colour) if colour else line}"
     if full and len(text) > _LONGEST:
         yield f"   {'':{_LABEL}} ({len(text) - _LONGEST:,} more characters)"
-
-
-def _harmless(line: str) -> str:
-    """A line that does nothing to the terminal: what a tool gave back may hold its control sequences."""
-    return "".join(character if character.isprintable() else "\N{MIDDLE DOT}" for character in line.expandtabs(4))
 
 
 def _cut(line: str, room: int) -> str:

@@ -121,6 +121,13 @@ class Run(msgspec.Struct, kw_only=True):
     """Why, as it said last."""
 
 
+def parent_of(metadata: dict[str, Any]) -> str | None:
+    """The run that a run came of, as its metadata have it: nested in a tool of it, or begun at a checkpoint."""
+    ours = metadata.get("reasonblocks")
+    parent = ours.get("parent_run_id") if isinstance(ours, dict) else None
+    return parent if isinstance(parent, str) else None
+
+
 class RunWithSteps(Run, kw_only=True):
     """A run with its steps and their scores."""
 
@@ -150,6 +157,22 @@ class Identity(msgspec.Struct):
     is_admin: bool
 
 
+class Guidance(msgspec.Struct):
+    """What became of guidance, as far as the steps after it tell."""
+
+    steps_by_source: dict[str, int]
+    """How many model calls each source has had something said in."""
+    fell_silent: int
+    """How often a monitor that had guidance given fired on neither of the next two steps,"""
+    fired_again: int
+    """and how often it did."""
+    not_known: int
+    """How often the run ended before that, or its steps are not scored."""
+    guided_outcomes: dict[str, int]
+    """How the runs ended that were given more than the standing rules."""
+    unguided_outcomes: dict[str, int]
+
+
 class HealthSummary(msgspec.Struct):
     """The answer of GET /monitor/health-summary."""
 
@@ -163,6 +186,7 @@ class HealthSummary(msgspec.Struct):
     scored_steps: int
     injected_steps: int
     total_tokens: int
+    guidance: Guidance | None = None
 
 
 class Scorer(msgspec.Struct):
@@ -214,6 +238,20 @@ class Pattern(msgspec.Struct, kw_only=True):
     version: int
     created_at: str
     updated_at: str
+
+
+class PatternVersion(msgspec.Struct, kw_only=True):
+    """What a pattern said from one change of it to the next."""
+
+    version: int
+    status: str
+    failure_type: str | None
+    gate_threshold: float | None
+    model_family: str
+    fields: dict[str, Any]
+    changed_by: str
+    """The id of the key, or `library`."""
+    created_at: str
 
 
 class FindingReceipt(msgspec.Struct):

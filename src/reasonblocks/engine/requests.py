@@ -22,6 +22,7 @@ from ..limits import (
 from ..types import Tier
 
 Status = Literal["candidate", "live", "retired"]
+Provenance = Literal["curated", "mined"]
 FailureType = Literal["contradiction", "loop", "unverified", "churn", "sprawl", "drift"]
 
 Text = Annotated[str, Meta(max_length=MAX_TEXT)]
@@ -195,7 +196,7 @@ class TraceUpload(msgspec.Struct):
 
 
 class PatternCreate(msgspec.Struct):
-    """POST /library/patterns."""
+    """POST /library/patterns. An admin may say which id it gets, so that what was exported comes back as it was."""
 
     tier: Tier
     fields: dict[str, Any]
@@ -204,6 +205,10 @@ class PatternCreate(msgspec.Struct):
     model_family: Label | None = None
     status: Status | None = None
     org_id: Name | None = None
+    pattern_id: Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^\S+$(?!\n)")] | None = None
+    """Counts for admins only; others get a new one."""
+    provenance: Provenance | None = None
+    source_trace_id: Name | None = None
 
 
 class PatternChange(msgspec.Struct):

@@ -8,9 +8,9 @@ from ..format_routing import render_pattern
 from ..runtime.contain import contain
 from ..sanitize import neutralise
 from ..types import PendingInjection
+from .block import MARKER, guidance_block
 from .plan import Prepared, Queued
 
-MARKER = "[REASONBLOCKS]"
 MAX_CACHE_MARKERS = 4
 SystemContent = str | Sequence[str | dict[str, Any]] | None
 
@@ -62,7 +62,7 @@ def compose(
     given, texts = _rendered(prepared, model_id, errors)
     blocks = _base_blocks(system, cache=cache, markers=markers)
     if texts:
-        guidance = {"type": "text", "text": f"{MARKER}\n" + "\n\n".join(texts)}
+        guidance = {"type": "text", "text": guidance_block(texts)}
         blocks = [*_as_blocks(system), guidance] if blocks is None else [*blocks, guidance]
     return Composed(blocks, tuple(type(queued.injection).__name__ for queued in given), texts, given)
 

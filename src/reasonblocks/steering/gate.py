@@ -10,6 +10,12 @@ E1_LOOK_BACK = 2
 MONITOR_CAP = 5
 COOL_DOWN = {FSMState.SLOW: 2, FSMState.SKIP: 2, FSMState.FAST: 5}
 NORMAL_COOL_DOWN = 3
+OBSERVE_ONLY = "observe only: would have injected"
+NO_SIGNAL = "no monitor signal"
+NO_ANSWER = "monitors unavailable, none fired before"
+NO_MONITORS = "no monitors configured"
+FIRST_CALL = "first call"
+"""In the place of a decision: there is nothing to look up by yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +35,14 @@ def e1_gate(
 ) -> Gate:
     """Whether E1 may be asked: only where the monitors gave a reason, now or on either of two steps before."""
     if not configured:
-        return Gate(True, "no monitors configured")
+        return Gate(True, NO_MONITORS)
     if current is not None and current.fired:
         return Gate(True, "fired now")
     if current is not None and current.composite > threshold:
         return Gate(True, f"composite above {threshold}")
     if any(evaluation is not None and evaluation.fired for evaluation in previous[-E1_LOOK_BACK:]):
         return Gate(True, "fired on a previous step")
-    return Gate(False, "no monitor signal" if current is not None else "monitors unavailable, none fired before")
+    return Gate(False, NO_SIGNAL if current is not None else NO_ANSWER)
 
 
 @dataclass(frozen=True, slots=True)

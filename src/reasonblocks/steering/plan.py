@@ -15,7 +15,7 @@ from ..fsm import DifficultyFSM
 from ..injections.base import BaseInjection
 from ..injections.monitor_steering import MonitorSteeringInjection
 from ..types import FSMState, MonitorEvaluation, PendingInjection, TraceState
-from .gate import Gate, MonitorGuard, e1_gate
+from .gate import FIRST_CALL, Gate, MonitorGuard, e1_gate
 from .scoring import score_step
 
 Outcome = MonitorEvaluation | list[PendingInjection] | Unavailable
@@ -101,6 +101,8 @@ class Prepared:
     state: FSMState = FSMState.INIT
     evaluation: MonitorEvaluation | None = None
     gate: str = ""
+    asked: tuple[str, ...] = ()
+    """Who was asked for guidance, whether it had any or not; the monitors aside."""
     queued: tuple[Queued, ...] = ()
     skipped: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
@@ -141,7 +143,8 @@ def prepare(situation: Situation, policy: Policy) -> Asking:
         difficulty=difficulty,
         state=trace.current_state,
         evaluation=evaluation,
-        gate=gate.reason if situation.step > 0 else "first call",
+        gate=gate.reason if situation.step > 0 else FIRST_CALL,
+        asked=tuple(ask.name for ask in asks),
         queued=tuple(queued),
         skipped=tuple(skipped),
         errors=tuple(errors),

@@ -18,7 +18,7 @@ def _forms(table: str) -> dict[str, str]:
 _MOST_ENTITIES = 10
 """More than these make a thought no harder, so counting may stop."""
 
-_HEDGES = _forms("""
+HEDGES = _forms("""
     actually
     alternatively
     apparently
@@ -43,7 +43,7 @@ _HEDGES = _forms("""
     wait
     wonder wondering
 """)
-_ERRORS = _forms("""
+ERRORS = _forms("""
     broken breaks
     bug bugs buggy
     corrupt corrupted
@@ -152,19 +152,20 @@ def score_step(text: str) -> float:
 def features(text: str) -> Features:
     """What the score of a thought is made of."""
     tokens = text.split()
-    words = _words(text)
-    distinct = _distinct(text, words)
+    words = words_of(text)
+    distinct = distinct_words(text, words)
     count = len(tokens)
-    hedges = _count_forms(_HEDGES, distinct) + _count_phrases(words, distinct)
+    hedges = len(forms_in(HEDGES, distinct)) + len(phrases_in(words, distinct))
     return Features(
         hedging=min(1.0, hedges / (1.0 + count / 20.0)),
         length=min(1.0, count / 500.0),
-        errors=min(1.0, _count_forms(_ERRORS, distinct) / 3.0),
+        errors=min(1.0, len(forms_in(ERRORS, distinct)) / 3.0),
         entities=min(1.0, _count_entities(text, tokens) / _MOST_ENTITIES),
     )
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """The words of a text, in small letters, without punctuation."""
     lowered = text.lower()
     if not lowered.isascii():
         for mark in _TYPOGRAPHIC:
@@ -175,46 +176,56 @@ def _words(text: str) -> list[str]:
     return words
 
 
-def _distinct(text: str, words: list[str]) -> set[str]:
+def distinct_words(text: str, words: list[str]) -> set[str]:
+    """Each of the words once."""
     distinct = set(words)
     if "_" in text:  # a letter of `error_count`, but mere emphasis in `_maybe_`
         distinct.update([word.strip("_") for word in words if "_" in word])
     return distinct
 
 
-def _count_forms(forms: dict[str, str], distinct: set[str]) -> int:
-    return len({forms[word] for word in forms.keys() & distinct})
+def forms_in(forms: dict[str, str], distinct: set[str]) -> set[str]:
+    """Which words of a table occur, in whatever form."""
+    return {forms[word] for word in forms.keys() & distinct}
 
 
-def _count_phrases(words: list[str], distinct: set[str]) -> int:
+def phrases_in(words: list[str], distinct: set[str]) -> list[str]:
+    """Which hedges of several words occur."""
     heads = _PHRASES_BY_HEAD.keys() & distinct
     likely = [phrase for head in heads for second, phrase in _PHRASES_BY_HEAD[head] if second in distinct]
     if not likely:
-        return 0
+        return []
     line = f" {' '.join(words)} ".replace("_", " ")
-    return sum([phrase in line for phrase in likely])
+    return [phrase.strip() for phrase in likely if phrase in line]
 
 
 def _count_entities(text: str, tokens: list[str]) -> int:
     """How many paths, dotted names and quoted strings a text holds, counting what is inside quotes once."""
     pieces = _QUOTED.split(text)
     if len(pieces) == 1:
-        return _count_names(tokens)
+        return len(names_in(tokens))
     quoted = sum([bool(piece[1:-1].strip()) for piece in pieces[1::2]])
     if quoted >= _MOST_ENTITIES:
         return quoted
-    return quoted + _count_names(" ".join(pieces[::2]).split())
+    return quoted + len(names_in(" ".join(pieces[::2]).split()))
 
 
-def _count_names(tokens: list[str]) -> int:
+def quotations_in(text: str) -> tuple[list[str], list[str]]:
+    """What stands outside of quotation marks, blank by blank, and the quotations with their marks."""
+    pieces = _QUOTED.split(text)
+    return " ".join(pieces[::2]).split(), [piece for piece in pieces[1::2] if piece[1:-1].strip()]
+
+
+def names_in(tokens: list[str]) -> list[str]:
+    """The paths and dotted names among what stands between blanks."""
     words = filterfalse(str.isalpha, tokens)
     marked = [word for word in words if "." in word or "/" in word or "\\" in word]
     marked = [word for word in marked if not word.rstrip(_CLOSING).isalpha()]  # most only end a sentence
     if not marked:
-        return 0
+        return []
     # Calls without arguments are part of a name: `self.items().first` is one.
     runs: list[str] = _RUN.findall(" ".join(marked).replace("()", ""))
-    return sum(map(_is_name, runs))
+    return list(filter(_is_name, runs))
 
 
 def _is_name(run: str) -> bool:

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from sqlalchemy import select
 
 from reasonblocks.engine.answers import Pattern
-from reasonblocks.engine.errors import Forbidden, Invalid, NotFound
+from reasonblocks.engine.errors import Conflict, Forbidden, Invalid, NotFound
 from reasonblocks.engine.index.follower import Follower
 from reasonblocks.engine.patterns import editing
 from reasonblocks.engine.patterns.editing import STRUCTURAL, Patterns
 from reasonblocks.engine.patterns.fields import pattern_digest
-from reasonblocks.engine.patterns.library import Library, LibraryPattern
+from reasonblocks.engine.patterns.library import Library, LibraryPattern, load_library
 from reasonblocks.engine.principal import LOCAL, Principal
 from reasonblocks.engine.requests import PatternChange, PatternCreate
 from reasonblocks.engine.store.database import Database
@@ -441,3 +441,32 @@ async def test_what_is_stored_is_whats_shown(patterns: Patterns) -> None:
 def replace_times(pattern: Pattern) -> dict[str, Any]:
     """A pattern without the time it was last changed."""
     return {name: getattr(pattern, name) for name in pattern.__struct_fields__ if name != "updated_at"}
+
+
+# -- ids of one's own --------------------------------------------------------------------------------
+
+
+async def test_only_an_admin_chooses_an_id(patterns: Patterns) -> None:
+    """So that what was exported comes back as it was, with where it came from; others get a new one."""
+    request = PatternCreate(
+        "e1", {"observation": "seen"}, pattern_id="mine", provenance="mined", source_trace_id="run-7", org_id="acme"
+    )
+    made = await patterns.create(ADMIN, request)
+    assert (made.pattern_id, made.provenance, made.source_trace_id, made.org_id) == ("mine", "mined", "run-7", "acme")
+    with pytest.raises(Conflict, match="'mine' already"):
+        await patterns.create(ADMIN, request)
+    other = await patterns.create(LOCAL, PatternCreate("e1", {"observation": "seen"}, pattern_id="yours"))
+    assert other.pattern_id.startswith("pat_")
+
+
+async def test_a_deleted_pattern_can_come_back_under_its_id(patterns: Patterns) -> None:
+    """Of the starter library a stone marks the place; whoever imports it again has meant to."""
+    shipped = await asyncio.to_thread(load_library)
+    await patterns.import_library(shipped)
+    gone = shipped.patterns[0]
+    await patterns.delete(ADMIN, gone.tier, gone.pattern_id)
+    request = PatternCreate(gone.tier, {"guidance": "Anew."}, pattern_id=gone.pattern_id)  # type: ignore[arg-type]
+    assert (await patterns.create(ADMIN, request)).version == 1
+    await patterns.import_library(shipped)
+    (back,) = [one for one in await patterns.list(ADMIN, limit=1_000) if one.pattern_id == gone.pattern_id]
+    assert back.fields == {"guidance": "Anew."}

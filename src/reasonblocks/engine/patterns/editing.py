@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, insert, or_, select, u
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from .. import answers
-from ..errors import Forbidden, Invalid, NotFound
+from ..errors import Conflict, Forbidden, Invalid, NotFound
 from ..index.follower import Follower, record_changes
 from ..principal import Principal
 from ..requests import PatternChange, PatternCreate
@@ -31,6 +31,8 @@ _LIBRARY = "library"
 """Who changed a pattern, where it was an import."""
 _VERSION = "library_version"
 """The fact that says which library was imported last."""
+CURATED: Mapping[str, Any] = {"provenance": "curated"}
+"""Where a pattern comes from that somebody wrote."""
 _VERSIONED = ("pattern_id", "version", "status", "failure_type", "gate_threshold", "model_family", "fields")
 
 
@@ -49,13 +51,13 @@ class Patterns:
         org_id: str | None = None,
     ) -> "builtins.list[answers.Pattern]":
         """Own e1 patterns and the shared ones, oldest first; only an admin sees shared ones that are not live."""
-        query = select(patterns).where(patterns.c.deleted.is_(False), _visible(principal, org_id))
+        query = select(patterns).where(patterns.c.deleted.is_(False), visible_patterns(principal, org_id))
         if tier is not None:
             query = query.where(patterns.c.tier == tier)
         query = query.order_by(patterns.c.tier, patterns.c.created_at, patterns.c.pattern_id)
         async with self._database.reading() as connection:
             rows = await connection.execute(query.limit(max(1, min(limit, MOST_LISTED))))
-            return [_answer(row) for row in rows]
+            return [shown_pattern(row) for row in rows]
 
     async def create(self, principal: Principal, request: PatternCreate) -> answers.Pattern:
         """Add a pattern: e1 to the organisation of the key, e2 and e3 for all, which only an admin may."""
@@ -71,15 +73,18 @@ class Patterns:
         }
         check_pattern(**values)
         org_id = principal.org(request.org_id) if request.tier == "e1" else None
-        pattern_id = new_id("pat")
+        pattern_id = (request.pattern_id if principal.is_admin else None) or new_id("pat")
+        origin = {"provenance": request.provenance or "curated", "source_trace_id": request.source_trace_id}
         async with self._database.writing() as connection:
             if org_id is not None:
                 await _check_room(connection, org_id)
                 await connection.run_sync(ensure, [(org_id, None)], now())
-            await _insert(connection, {"pattern_id": pattern_id, "org_id": org_id, **values}, principal.key_id)
+            await _make_room(connection, pattern_id)
+            identity = {"pattern_id": pattern_id, "org_id": org_id}
+            await _insert(connection, {**identity, **values}, principal.key_id, origin)
             row = await _found(connection, request.tier, pattern_id, principal)
         self._follower.notify()
-        return _answer(row)
+        return shown_pattern(row)
 
     async def change(
         self, principal: Principal, tier: str, pattern_id: str, request: PatternChange, org_id: str | None = None
@@ -94,7 +99,7 @@ class Patterns:
             row = await _found(connection, tier, pattern_id, principal)
         if changed:
             self._follower.notify()
-        return _answer(row)
+        return shown_pattern(row)
 
     async def delete(self, principal: Principal, tier: str, pattern_id: str, org_id: str | None = None) -> None:
         """Take a pattern away with its versions; of the starter library so much stays that it never comes back."""
@@ -130,7 +135,8 @@ class Patterns:
 # -- who may what ----------------------------------------------------------------------------------
 
 
-def _visible(principal: Principal, asked_org: str | None) -> ColumnElement[bool]:
+def visible_patterns(principal: Principal, asked_org: str | None) -> ColumnElement[bool]:
+    """What limits a listing of patterns to those that the caller may see."""
     org_id = principal.visible_org(asked_org)
     own = patterns.c.tier == "e1" if org_id is None else and_(patterns.c.tier == "e1", patterns.c.org_id == org_id)
     shared: list[ColumnElement[bool]] = [patterns.c.tier.in_(_SHARED)]
@@ -200,7 +206,19 @@ def _changed(row: Any, request: PatternChange) -> dict[str, Any]:
     }
 
 
-async def _insert(connection: AsyncConnection, values: Mapping[str, Any], changed_by: str) -> None:
+async def _make_room(connection: AsyncConnection, pattern_id: str) -> None:
+    """Of a pattern that was deleted nothing is left once its id is used again; `Conflict` where it is in use."""
+    this = patterns.c.pattern_id == pattern_id
+    deleted = (await connection.execute(select(patterns.c.deleted).where(this))).scalar()
+    if deleted is False:
+        raise Conflict(f"there is a pattern {pattern_id!r} already; change that one, or use another id")
+    if deleted:
+        await connection.execute(delete(patterns).where(this))
+
+
+async def _insert(
+    connection: AsyncConnection, values: Mapping[str, Any], changed_by: str, origin: Mapping[str, Any] = CURATED
+) -> None:
     """Add a pattern with its first version. `values` has its id, its org and what `pattern_digest` takes."""
     written = now()
     said = {key: value for key, value in values.items() if key not in ("pattern_id", "org_id", "library_digest")}
@@ -208,7 +226,7 @@ async def _insert(connection: AsyncConnection, values: Mapping[str, Any], change
         **values,
         "fields": dump(values["fields"]),
         "digest": pattern_digest(**said),
-        "provenance": "curated",
+        **origin,
         "version": 1,
         "deleted": False,
         "created_at": written,
@@ -302,7 +320,8 @@ def _said(pattern: Any) -> dict[str, Any]:
     }
 
 
-def _answer(row: Any) -> answers.Pattern:
+def shown_pattern(row: Any) -> answers.Pattern:
+    """A row of `patterns` as it is shown."""
     return answers.Pattern(
         tier=row.tier,
         pattern_id=row.pattern_id,

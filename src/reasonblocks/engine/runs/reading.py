@@ -15,6 +15,7 @@ from ..store.schema import evaluations, runs, steps
 from ..store.values import load, shown, shown_or_none
 from .ingest import held_states
 from .ledger import meant
+from .tallies import guidance_in
 
 MOST_LISTED = 1_000
 MOST_OUTCOMES = 200
@@ -86,6 +87,7 @@ class RunReader:
             injected = (await connection.execute(_injected(seen))).scalar_one()
             scored = (await connection.execute(_scored(seen))).scalar_one()
             fired = {row.value: row.number for row in await connection.execute(_fired(seen))}
+            guidance = await guidance_in(connection, seen)
         if totals.open:
             outcomes["running"] = outcomes.get("running", 0) + totals.open
         return HealthSummary(
@@ -97,6 +99,7 @@ class RunReader:
             scored_steps=scored,
             injected_steps=injected,
             total_tokens=int(totals.tokens),
+            guidance=guidance,
         )
 
 

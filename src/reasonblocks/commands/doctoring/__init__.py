@@ -1,0 +1,1 @@
+"""What `reasonblocks doctor` looks at, one module for each kind of thing."""

@@ -1,0 +1,1 @@
+"""Where commands read runs and patterns: a data directory, or a server."""
