@@ -95,10 +95,8 @@ async def opened(
     sources = (PatternSource(), FindingSource())
     index = VectorIndex(database, follower, embedding, sources, data_dir and data_dir / "index")
     await index.open()
-    retriever = Retriever(catalogue, index, embedding)
-    parts = Parts(
-        database, follower, embedding, catalogue, index, patterns, retriever, FindingIndex(index, follower, embedding)
-    )
+    retriever = Retriever(catalogue, index)
+    parts = Parts(database, follower, embedding, catalogue, index, patterns, retriever, FindingIndex(index, follower))
     try:
         if background:
             follower.start()

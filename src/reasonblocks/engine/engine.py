@@ -57,14 +57,12 @@ class Engine:
         self._parts = AsyncExitStack()
         self.live = Live()
         self.index = VectorIndex(database, follower, embedding, sources, _index_directory(settings))
-        self.retriever = Retriever(self._catalogue, self.index, embedding)
+        self.retriever = Retriever(self._catalogue, self.index)
         self.profiles = Profiles(database, transactions, suite, follower.notify)
         self.evaluator = Evaluator(trajectories, self.retriever.retrieve, self.profiles.custom, judge)
         self.runs = Runs(database, transactions, trajectories, weighing(self.evaluator), self.live)
         self.patterns = Patterns(database, follower)
-        self.findings = FindingService(
-            database, transactions, FindingIndex(self.index, follower, embedding), follower.notify
-        )
+        self.findings = FindingService(database, transactions, FindingIndex(self.index, follower), follower.notify)
         self.traces = Traces(transactions)
         self.keys = Keys(database, transactions, settings.static_keys)
         self._upkeep = Upkeep(

@@ -16,6 +16,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ...runtime.contain import describe, incidents
 from ...runtime.supervisor import forget_after_fork
+from ..embedding.calibration import calibration_for
 from ..embedding.worker import EmbeddingWorker
 from ..store.database import Database
 from ..store.values import digest
@@ -23,6 +24,7 @@ from .filling import Filling
 from .follower import Follower, changed_since, record_changes
 from .keeper import Keeper, Recipe
 from .making import VectorMaker
+from .serving import Serving
 from .shard import Hit, Vector
 from .slot import Marker
 from .sources import Source
@@ -40,10 +42,11 @@ MANY = 256
 """Items without a vector that are worth a word."""
 _INDEX: Final = "index"
 """The kind of change that has every index on a database rebuilt."""
+_NOT_OPEN = "the vector index is not open: its engine was closed, or was opened before a fork"
 
 
 class VectorIndex:
-    """What can be found by meaning. `search` is for any event loop, all else for the one the engine lives on."""
+    """What can be found by meaning. `search_all` is for any event loop, all else for the one the engine lives on."""
 
     def __init__(
         self,
@@ -58,6 +61,7 @@ class VectorIndex:
         maker = VectorMaker(embedding)
         texts = digest("\n".join(f"{source.kind}: {source.recipe}" for source in sources))
         self._keeper = Keeper(directory, Recipe(maker.model, maker.dimension, texts))
+        self._serving = Serving(embedding, calibration_for(maker.model), self.search_all)
         self._thread = IndexThread()
         self._filling = Filling(database, sources, maker, self._keeper, self._thread)
         self._backlog = self._filling.backlog
@@ -126,18 +130,11 @@ class VectorIndex:
 
     # -- what is asked of it ---------------------------------------------------------------------------
 
-    async def search(
-        self,
-        vector: Vector,
-        scope: str,
-        failure_type: str | None = None,
-        *,
-        limit: int,
-        least_cosine: float | None = None,
-    ) -> list[Hit]:
-        """The nearest items of a scope, nearest first; from any event loop, also while the index is rebuilt."""
-        found = await self.search_all((vector,), scope, failure_type, limit=limit, least_cosine=least_cosine)
-        return found[0]
+    def serving(self) -> Serving:
+        """This index and its model: it has no other."""
+        if self._closed:
+            raise IndexFailure(_NOT_OPEN)
+        return self._serving
 
     async def search_all(
         self,
@@ -148,9 +145,9 @@ class VectorIndex:
         limit: int,
         least_cosine: float | None = None,
     ) -> list[list[Hit]]:
-        """As `search`, for each of some vectors, in one go."""
+        """For each of some vectors the nearest items of a scope; from any event loop, also during a rebuild."""
         if self._closed:
-            raise IndexFailure("the vector index is not open: its engine was closed, or was opened before a fork")
+            raise IndexFailure(_NOT_OPEN)
         return await self._thread.run(self._keeper.search_all, vectors, scope, failure_type, limit, least_cosine)
 
     async def rebuild(self) -> int:
