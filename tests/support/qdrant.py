@@ -111,7 +111,7 @@ class Rig:
 
     async def in_turn(self, call: Call) -> Any:
         """The local mode is for one thread at a time."""
-        while not self._lock.acquire(blocking=False):
+        while not self._lock.acquire(blocking=False):  # noqa: ASYNC110  the others are on other threads
             await asyncio.sleep(0.001)
         try:
             return await call()

@@ -177,16 +177,16 @@ class Cluster:
         self,
         ask: Callable[[AsyncQdrantClient], Coroutine[Any, Any, Result]],
         what: str,
-        seconds: float = WRITE_SECONDS,
+        seconds: float | None = None,
     ) -> Result:
         """Ask the client on its own loop; whatever goes wrong is an `IndexFailure` that says so in one line."""
-        client = self._client
+        client, limit = self._client, seconds or WRITE_SECONDS
         if client is None:
             raise IndexFailure("the vector index is not open: its engine was closed, or was opened before a fork")
         try:
-            return await self._thread.run(lambda: ask(client), seconds)
+            return await self._thread.run(lambda: ask(client), limit)
         except TimeoutError:
-            raise IndexFailure(f"Qdrant at {self.url} did not answer {what} within {seconds:g} s") from None
+            raise IndexFailure(f"Qdrant at {self.url} did not answer {what} within {limit:g} s") from None
         except IndexFailure:
             raise
         except Exception as error:

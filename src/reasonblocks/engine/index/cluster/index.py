@@ -74,7 +74,7 @@ class ClusterIndex:
         self._due = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._chosen: tuple[Generation, Serving] | None = None
-        self._leading = False
+        self._leading = self._looked = False
         self._trouble, self._troubled_since = "", 0.0
         self._closed = True
         forget_after_fork(self)
@@ -184,7 +184,9 @@ class ClusterIndex:
                 await self._see()
 
     def _has(self, number: int) -> bool:
-        return self._chosen is not None and self._chosen[0].complete and self._chosen[0].number >= number
+        return (
+            self._looked and self._chosen is not None and self._chosen[0].complete and self._chosen[0].number >= number
+        )
 
     async def rebuild(self) -> int:
         """Have a new collection made and searched in the place of this one; how many items it has."""
@@ -241,6 +243,7 @@ class ClusterIndex:
             try:
                 idle = await self._turn()
                 self._trouble, pause = "", FIRST_PAUSE
+                self._looked = True  # whether the cluster is what the record says, or that another server sees to it
             except Overtaken:
                 idle = LOOK_SECONDS
             except Exception as error:
