@@ -12,7 +12,6 @@ import pytest
 from qdrant_client import models
 from sqlalchemy import delete, insert, select, update
 
-from reasonblocks.engine.index.cluster import client as client_module
 from reasonblocks.engine.index.cluster import index as index_module
 from reasonblocks.engine.index.cluster import leader as leader_module
 from reasonblocks.engine.index.cluster import outbox as outbox_module
@@ -20,60 +19,13 @@ from reasonblocks.engine.index.follower import prune_changes, record_changes
 from reasonblocks.engine.index.leadership import by_file
 from reasonblocks.engine.index.shard import point_id
 from reasonblocks.engine.index.thread import IndexFailure
-from reasonblocks.engine.principal import LOCAL, Principal
-from reasonblocks.engine.requests import PatternChange, PatternCreate, RetrieveRequest
+from reasonblocks.engine.principal import LOCAL
+from reasonblocks.engine.requests import PatternChange, PatternCreate
 from reasonblocks.engine.store.schema import changes, facts, findings, vectors
+from support.clustered import ADMIN, assert_right, e2, found, held, in_the_end, until
 from support.contents import by_the_tables
 from support.parts import PATIENCE, Parts, WordEmbeddings, opened
 from support.qdrant import Fault, Rig, away, forgetful, half_done, record_of, silent
-
-ADMIN = Principal("admin")
-
-
-@pytest.fixture(autouse=True)
-def in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing here is about how long is waited before something is tried again."""
-    monkeypatch.setattr(index_module, "FIRST_PAUSE", 0.02)
-    monkeypatch.setattr(index_module, "LONGEST_PAUSE", 0.1)
-    monkeypatch.setattr(index_module, "PROBE_SECONDS", 0.2)
-    monkeypatch.setattr(index_module, "OPEN_PROBE_SECONDS", 0.05)
-    monkeypatch.setattr(index_module, "STAND_BY_SECONDS", 0.1)
-    monkeypatch.setattr(leader_module, "FIRST_PAUSE", 0.05)
-    monkeypatch.setattr(client_module, "WRITE_SECONDS", 0.3)
-
-
-def e2(text: str, **settings: Any) -> PatternCreate:
-    """An e2 pattern about this situation."""
-    return PatternCreate("e2", {"diagnosis": text, "intervention": "stop"}, **settings)
-
-
-async def found(parts: Parts, text: str) -> list[str]:
-    """The ids of what a lookup by a text brings."""
-    answer = await parts.retriever.retrieve(LOCAL, RetrieveRequest(text, "e2", top_k=50))
-    return [trace.pattern_id for trace in answer.traces]
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    """Wait for something that happens by itself."""
-    async with asyncio.timeout(PATIENCE):
-        while not is_so():  # noqa: ASYNC110  what is waited for sets no event
-            await asyncio.sleep(0.01)
-
-
-async def held(rig: Rig, parts: Parts) -> Any:
-    """What the collection in use holds."""
-    await until(lambda: record_of(parts.index).serving is not None)
-    return await rig.contents(record_of(parts.index).serving.name)
-
-
-async def assert_right(rig: Rig, parts: Parts) -> None:
-    """The collection in use holds what the tables say, and everything is well."""
-    await parts.settle()
-    await until(lambda: parts.index.state() == "ok")
-    expected = await by_the_tables(parts.database, parts.embedding.embedder.name)
-    assert await held(rig, parts) == expected
-    assert expected
-
 
 # -- following ---------------------------------------------------------------------------------------
 
@@ -315,16 +267,12 @@ async def test_what_is_missing_too_many_or_wrong_is_mended(
     monkeypatch.setattr(leader_module, "AUDIT_SECONDS", 0.0)  # the number is right: only a comparison shows it
     async with opened(tmp_path, make_index=rig.make()) as parts:
         expected = await by_the_tables(parts.database, parts.embedding.embedder.name)
-        async with asyncio.timeout(PATIENCE):
-            while await held(rig, parts) != expected:
-                await asyncio.sleep(0.02)
+        await in_the_end(lambda: held(rig, parts), expected)
     monkeypatch.undo()
 
     await rig.quietly(lambda client: client.delete(name, [lost]))
     async with opened(tmp_path, make_index=rig.make()) as parts:
-        async with asyncio.timeout(PATIENCE):
-            while await held(rig, parts) != expected:
-                await asyncio.sleep(0.02)
+        await in_the_end(lambda: held(rig, parts), expected)
         assert parts.index.state() == "ok", "a collection is not taken out of use for one item"
 
 
@@ -400,11 +348,8 @@ async def test_a_rebuild_is_a_new_collection_and_the_old_one_goes(
         rig.fault = None
         assert names[0] in searched
         assert record_of(parts.index).serving.name != before
-        async with asyncio.timeout(PATIENCE):
-            while before in await rig.names():
-                await asyncio.sleep(0.02)
+        await in_the_end(rig.names, {record_of(parts.index).serving.name})
         await assert_right(rig, parts)
-        assert len(await rig.names()) == 1
 
 
 async def test_a_rebuild_without_a_cluster_says_so(tmp_path: Path, rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ class ClusterIndex:
         self._due = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._chosen: tuple[Generation, Serving] | None = None
-        self._leading = self._looked = False
+        self._leading = self._standing_by = False
         self._trouble, self._troubled_since = "", 0.0
         self._closed = True
         forget_after_fork(self)
@@ -184,9 +184,11 @@ class ClusterIndex:
                 await self._see()
 
     def _has(self, number: int) -> bool:
-        return (
-            self._looked and self._chosen is not None and self._chosen[0].complete and self._chosen[0].number >= number
-        )
+        if self._chosen is None:
+            return False
+        generation = self._chosen[0]
+        trusted = self._standing_by or self._leader.trusts(generation)  # it may not be what the record says
+        return trusted and generation.complete and generation.number >= number
 
     async def rebuild(self) -> int:
         """Have a new collection made and searched in the place of this one; how many items it has."""
@@ -243,7 +245,6 @@ class ClusterIndex:
             try:
                 idle = await self._turn()
                 self._trouble, pause = "", FIRST_PAUSE
-                self._looked = True  # whether the cluster is what the record says, or that another server sees to it
             except Overtaken:
                 idle = LOOK_SECONDS
             except Exception as error:
@@ -263,6 +264,7 @@ class ClusterIndex:
         """Bring to the cluster what is due, if no other server does; how long there is nothing else to do."""
         async with self._leadership(TASK) as granted:
             await self._see()
+            self._standing_by = not granted
             if not granted:
                 return STAND_BY_SECONDS
             self._leading = True
@@ -275,11 +277,14 @@ class ClusterIndex:
 
     async def _watch(self) -> None:
         """Search now and then, so that whether it works is known before an agent asks, and again after an outage."""
+        probed = time.monotonic()
         while True:
-            await asyncio.sleep(OPEN_PROBE_SECONDS if self._cluster.breaker.is_open else PROBE_SECONDS)
+            await asyncio.sleep(OPEN_PROBE_SECONDS)
+            is_due = self._cluster.breaker.is_open or time.monotonic() - probed >= PROBE_SECONDS
             chosen = self._chosen
-            if chosen is None or self._cluster.refusal() is not None:
+            if not is_due or chosen is None or self._cluster.refusal() is not None:
                 continue
+            probed = time.monotonic()
             probe = np.zeros(chosen[0].target.dimension, np.float32)
             probe[0] = 1.0
             with contain("a search of the Qdrant cluster"):

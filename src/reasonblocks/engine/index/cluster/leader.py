@@ -41,6 +41,10 @@ class Leader:
         """Something went wrong: collections are looked at again before they are trusted."""
         self._seen.clear()
 
+    def trusts(self, generation: Generation) -> bool:
+        """Whether a collection has been looked at, and counted, since anything went wrong."""
+        return generation.name in self._seen and generation.name in self._checked
+
     async def step(self) -> bool:
         """Do what is most urgent, so little that it is soon over; whether there was anything."""
         number, change = await self._outbox.now()
@@ -59,6 +63,9 @@ class Leader:
             if generation.number < number:
                 await self._deliver(generation, maker)
                 return True
+        for generation, _ in tended:
+            if generation.sweep is None and await self._checks(generation, number):
+                return True
         for generation, maker in tended:
             if generation.sweep is not None:
                 await self._desk.save(record.replacing(await self._outbox.sweep(generation, maker)))
@@ -67,7 +74,7 @@ class Leader:
             await self._switch(record)
             return True
         for generation, maker in tended:
-            if await self._checks(generation, number) or await self._retries(generation, maker):
+            if await self._retries(generation, maker):
                 return True
         return await self._removes(record)
 
@@ -96,12 +103,14 @@ class Leader:
             logger.warning("the Qdrant collection %s does not fit its vectors and is replaced", generation.name)
             await self._desk.save(without(record, generation, time.time()))
             return
+        now = await self._outbox.continued(generation)
         if fits is None or not generation.made:
             await self._cluster.create(generation.name, target.dimension)
-            now = msgspec.structs.replace(generation, made=True)
-            if fits is None and generation.made:
-                logger.warning("the Qdrant collection %s was gone; it is filled again", generation.name)
-                now = filling(now, self._outbox.kinds)
+            now = msgspec.structs.replace(now, made=True)
+        if fits is None and generation.made:
+            logger.warning("the Qdrant collection %s was gone; it is filled again", generation.name)
+            now = filling(now, self._outbox.kinds)
+        if now is not generation:
             await self._desk.save(record.replacing(now))
         self._seen.add(generation.name)
 

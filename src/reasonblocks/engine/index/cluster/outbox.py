@@ -20,7 +20,7 @@ from .client import Cluster
 from .collection import fingerprint
 from .record import Generation, Sweep, filling
 
-PAGE = 64
+PAGE = 32
 """Items that are brought at once: what comes between two pages waits until all of one is embedded."""
 CHANGES_AT_ONCE = 256
 BATCH = 16
@@ -52,14 +52,21 @@ class Outbox:
             number = (await change_span(connection))[1]
             return number, await change_at(connection, number)
 
+    async def continued(self, generation: Generation) -> Generation:
+        """A generation that the changes lead on from; one that they do not is to be compared with everything."""
+        async with self._database.reading() as connection:
+            if await continues(connection, generation.number, generation.change):
+                return generation
+            number = (await change_span(connection))[1]
+            change = await change_at(connection, number)
+        return filling(msgspec.structs.replace(generation, number=number, change=change), self.kinds)
+
     async def deliver(self, generation: Generation, maker: VectorMaker) -> tuple[Generation, int]:
         """Bring the next changes; the generation after it, and the last change that asks for a rebuild, else 0."""
+        continued = await self.continued(generation)
+        if continued is not generation:
+            return continued, 0
         async with self._database.reading() as connection:
-            if not await continues(connection, generation.number, generation.change):
-                number = (await change_span(connection))[1]
-                change = await change_at(connection, number)
-                # What was missed is not known any more: everything is looked through.
-                return filling(msgspec.structs.replace(generation, number=number, change=change), self.kinds), 0
             rows = (
                 await connection.execute(
                     select(changes.c.number, changes.c.kind, changes.c.item_id)
