@@ -25,9 +25,9 @@ class EngineSettings:
     """Where everything is kept; `None` keeps it in memory, and it is gone at the end."""
     embeddings: "str | Embeddings | None" = None
     """`None` is the offline default; see `engine.embedding.adapter.resolve_embedder`."""
-    previous_embeddings: str | None = None
-    """What `embeddings` was before, where that cannot be told from its name; see `engine.index.cluster.models`."""
-    qdrant_url: str | None = None
+    previous_embeddings: str | None = field(default_factory=lambda: _text("PREVIOUS_EMBEDDINGS"))
+    """What `embeddings` was before, where that cannot be told from its name; see `engine.index.models`."""
+    qdrant_url: str | None = field(default_factory=lambda: _text("QDRANT_URL"))
     """A Qdrant cluster that holds the vector index of all servers; `None` is an index in each process."""
     qdrant: QdrantOptions = field(default_factory=QdrantOptions.from_environment)
     """How that cluster is used."""
@@ -48,8 +48,6 @@ class EngineSettings:
         return cls(
             data_dir=data_dir,
             embeddings=embeddings or _text("EMBEDDINGS"),
-            previous_embeddings=_text("PREVIOUS_EMBEDDINGS"),
-            qdrant_url=_text("QDRANT_URL"),
             stale_after=DAY_SECONDS if (stale := _number("STALE_AFTER")) is None else stale,
             keep_days=_number("KEEP_DAYS"),
             monitors=monitors_from_environment(),

@@ -28,7 +28,7 @@ def index_for(settings: "EngineSettings") -> MakeIndex:
     def make(
         database: Database, follower: Follower, embedding: EmbeddingWorker, sources: Sequence[Source]
     ) -> VectorIndex:
-        return VectorIndex(database, follower, embedding, sources, directory)
+        return VectorIndex(database, follower, embedding, sources, directory, settings.previous_embeddings)
 
     return make
 

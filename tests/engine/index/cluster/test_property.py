@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from support.clustered import assert_right
 from support.editing import Editor
+from support.other_words import OLD, OtherWords
 from support.parts import WordEmbeddings, opened
 from support.qdrant import Rig, away, forgetful, half_done, rigged, silent
 
-OLD = "support.parts:WordEmbeddings"
 FAULTS: dict[str, Any] = {"away": away, "silent": silent, "forgetful": forgetful, "half done": half_done, "none": None}
 EVENTS = st.one_of(
     st.tuples(st.just("edit"), st.integers(1, 6)),
@@ -24,18 +24,6 @@ EVENTS = st.one_of(
     st.tuples(st.sampled_from(["pause", "restart", "kill", "wipe", "rebuild", "model"]), st.just(0)),
 )
 COMMON = [HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
-
-
-class Reversed(WordEmbeddings):
-    """Another model."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.model = "reversed"
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """As the others, backwards."""
-        return [vector[::-1] for vector in super().embed_documents(texts)]
 
 
 class Story:
@@ -56,7 +44,7 @@ class Story:
             await assert_right(self._rig, parts)
 
     def _opened(self) -> Any:
-        embedder = Reversed() if self._is_other else WordEmbeddings()
+        embedder = OtherWords() if self._is_other else WordEmbeddings()
         return opened(self._data_dir, embedder, make_index=self._rig.make(previous=OLD), settle=False)
 
     async def _sit(self, events: list[tuple[str, Any]]) -> list[tuple[str, Any]]:

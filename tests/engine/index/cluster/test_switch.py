@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -14,38 +13,15 @@ from sqlalchemy import select
 from reasonblocks.engine.embedding.minilm import NAME
 from reasonblocks.engine.index.cluster import leader as leader_module
 from reasonblocks.engine.index.cluster import outbox as outbox_module
-from reasonblocks.engine.index.cluster.models import Models
 from reasonblocks.engine.index.cluster.record import Target
+from reasonblocks.engine.index.models import Models
 from reasonblocks.engine.index.thread import IndexFailure
 from reasonblocks.engine.requests import PatternChange
 from reasonblocks.engine.store.schema import vectors
 from support.clustered import ADMIN, assert_right, e2, found, until
-from support.parts import PATIENCE, WordEmbeddings, opened
+from support.other_words import OLD, TEXTS, OtherWords
+from support.parts import WordEmbeddings, opened
 from support.qdrant import Rig, away, record_of
-
-TEXTS = [f"situation {number} {word}" for number, word in enumerate("pelican walnut tractor violin glacier".split())]
-OLD = "support.parts:WordEmbeddings"
-"""How the settings name the embedder that was there before."""
-
-
-class OtherWords(WordEmbeddings):
-    """Another model with as many numbers: its vectors have nothing to do with those of the first."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.model = "other-words"
-        self.permits = threading.Semaphore(1_000)
-        """One for each of the texts."""
-
-    def wait_for_permits(self) -> None:
-        """None of the texts is embedded before somebody says so."""
-        self.permits = threading.Semaphore(0)
-
-    def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """As the others, backwards."""
-        for _ in set(texts) & set(TEXTS):
-            self.permits.acquire(timeout=PATIENCE)
-        return [vector[::-1] for vector in super().embed_documents(texts)]
 
 
 async def test_the_old_vectors_are_searched_until_the_new_ones_are_complete(
@@ -60,8 +36,9 @@ async def test_the_old_vectors_are_searched_until_the_new_ones_are_complete(
     other = OtherWords()
     other.wait_for_permits()
     async with opened(tmp_path, other, make_index=rig.make(previous=OLD), settle=False) as parts:
-        await until(lambda: (one := record_of(parts.index).serving) is not None and one.name == old.name)
+        await until(lambda: record_of(parts.index).building is not None)
         await until(lambda: parts.index.state() == "ok")
+        assert record_of(parts.index).serving.name == old.name
         assert record_of(parts.index).building.target.model == "OtherWords:other-words"
         for text, name in zip(TEXTS, names, strict=True):
             assert await found(parts, text) == [name]

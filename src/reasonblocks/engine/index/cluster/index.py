@@ -16,6 +16,7 @@ from ...store.database import Database
 from ...store.values import digest
 from ..follower import Follower, record_changes
 from ..leadership import Leadership, always
+from ..models import Models
 from ..serving import Serving
 from ..shard import Hit, Vector
 from ..sources import Source
@@ -23,7 +24,6 @@ from ..thread import IndexFailure
 from .client import Cluster
 from .desk import Desk
 from .leader import Leader
-from .models import Models
 from .outbox import REBUILD, Outbox
 from .record import Generation, Overtaken, Target
 

@@ -6,9 +6,9 @@ import time
 import msgspec
 
 from ..making import VectorMaker
+from ..models import Models
 from .client import Cluster
 from .desk import Desk
-from .models import Models
 from .outbox import Outbox
 from .record import Generation, Record, Retired, Sweep, aimed, begun, filling, rebuilding, switched, without
 
