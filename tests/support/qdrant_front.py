@@ -1,4 +1,7 @@
-"""Qdrant's local mode behind the part of its REST interface that we use, on loopback: for the client by URL."""
+"""Qdrant's local mode behind the part of its REST interface that we use, on loopback: for the client by URL.
+
+As a program it stays, and prints its address: for REASONBLOCKS_TEST_QDRANT_URL, where there is no cluster to be had.
+"""
 
 from __future__ import annotations
 
@@ -82,7 +85,8 @@ class Front:
             return web.Response(status=401, text="Invalid API key or JWT")
         body = json.loads(await request.read() or b"null")
         self.seen.append((request.method, request.path, body))
-        _, _, name, *rest = request.path.split("/")
+        path = "/collections//all" if request.path == "/collections" else request.path
+        _, _, name, *rest = path.split("/")
         work = ROUTES.get((request.method, "/".join(rest)))
         if work is None:
             return web.Response(status=404, text=f"no route {request.method} {request.path}")
@@ -136,7 +140,12 @@ async def _retrieve(client: AsyncQdrantClient, name: str, body: Any) -> Any:
 async def _scroll(client: AsyncQdrantClient, name: str, body: Any) -> Any:
     asked = models.ScrollRequest(**body)
     points, following = await client.scroll(
-        name, scroll_filter=asked.filter, limit=asked.limit, offset=asked.offset, with_payload=asked.with_payload
+        name,
+        scroll_filter=asked.filter,
+        limit=asked.limit,
+        offset=asked.offset,
+        with_payload=asked.with_payload,
+        with_vectors=asked.with_vector or False,
     )
     return {"points": _plain(points), "next_page_offset": following}
 
@@ -150,7 +159,17 @@ async def _query(client: AsyncQdrantClient, name: str, body: Any) -> Any:
     return await client.query_batch_points(name, searches)
 
 
+async def _all(client: AsyncQdrantClient, _name: str, _body: Any) -> Any:
+    return await client.get_collections()
+
+
+async def _set(client: AsyncQdrantClient, name: str, body: Any) -> Any:
+    asked = models.SetPayload(**body)
+    return await client.set_payload(name, asked.payload, asked.points)
+
+
 ROUTES: dict[tuple[str, str], Work] = {
+    ("GET", "all"): _all,
     ("GET", "exists"): _exists,
     ("GET", ""): _info,
     ("PUT", ""): _create,
@@ -159,6 +178,7 @@ ROUTES: dict[tuple[str, str], Work] = {
     ("PUT", "points"): _upsert,
     ("POST", "points/delete"): _delete,
     ("POST", "points"): _retrieve,
+    ("POST", "points/payload"): _set,
     ("POST", "points/scroll"): _scroll,
     ("POST", "points/count"): _count,
     ("POST", "points/query/batch"): _query,
@@ -174,3 +194,13 @@ async def front(api_key: str | None = None) -> AsyncIterator[Front]:
         yield made
     finally:
         await made.aclose()
+
+
+async def _stay() -> None:
+    async with front() as there:
+        print(there.url, flush=True)
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(_stay())

@@ -92,7 +92,7 @@ def live(seed: int, events: list[tuple[str, Any]]) -> None:
         asyncio.run(story(Path(folder)))
 
 
-@settings(max_examples=8, suppress_health_check=COMMON)
+@settings(max_examples=5, suppress_health_check=COMMON)
 @given(seed=st.integers(0, 2**32), events=st.lists(EVENTS, min_size=2, max_size=10))
 def test_the_cluster_equals_the_tables_after_any_story(seed: int, events: list[tuple[str, Any]]) -> None:
     """However edits, outages, restarts, losses, rebuilds and switches of the model fall."""

@@ -65,7 +65,7 @@ class Cluster:
         """Why a lookup would not even be tried now."""
         if self.breaker.refusal(time.monotonic()) is None:
             return None
-        return f"Qdrant at {self.url} does not answer ({self.complaint}); it is asked again in a moment"
+        return f"{self.complaint}; it is asked again in a moment"
 
     async def search_all(
         self,
