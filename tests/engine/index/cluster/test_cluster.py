@@ -152,6 +152,7 @@ async def test_a_lookup_keeps_its_deadline_and_the_loop_free(tmp_path: Path, rig
     async with opened(tmp_path, make_index=rig.make(timeout=0.2)) as parts:
         pattern = await parts.patterns.create(ADMIN, e2("going in circles"))
         await parts.settle()
+        await until(lambda: "query_batch_points" in rig.calls)  # the first search that nobody asked for
         rig.fault = silent
         for _ in range(3):
             began = time.monotonic()
@@ -189,6 +190,7 @@ async def test_a_caller_that_gives_up_says_nothing_about_the_cluster(tmp_path: P
     async with opened(tmp_path, make_index=rig.make(timeout=30.0)) as parts:
         await parts.patterns.create(ADMIN, e2("going in circles"))
         await parts.settle()
+        await until(lambda: "query_batch_points" in rig.calls)  # the first search that nobody asked for
         rig.fault = silent
         for _ in range(5):
             with pytest.raises(TimeoutError):

@@ -277,15 +277,15 @@ class ClusterIndex:
 
     async def _watch(self) -> None:
         """Search now and then, so that whether it works is known before an agent asks, and again after an outage."""
-        probed = time.monotonic()
+        answered = -PROBE_SECONDS
         while True:
             await asyncio.sleep(OPEN_PROBE_SECONDS)
-            is_due = self._cluster.breaker.is_open or time.monotonic() - probed >= PROBE_SECONDS
+            is_due = self._cluster.breaker.is_open or time.monotonic() - answered >= PROBE_SECONDS
             chosen = self._chosen
             if not is_due or chosen is None or self._cluster.refusal() is not None:
                 continue
-            probed = time.monotonic()
             probe = np.zeros(chosen[0].target.dimension, np.float32)
             probe[0] = 1.0
             with contain("a search of the Qdrant cluster"):
                 await chosen[1].search_all((probe,), _NOWHERE, limit=1)
+                answered = time.monotonic()
