@@ -35,7 +35,7 @@ def on_disk(data_dir: Path) -> Contents | None:
             record.payload["item"]: (
                 record.payload["scope"],
                 record.payload.get("failure_type"),
-                _direction(np.asarray(record.vector, np.float32)),
+                direction(np.asarray(record.vector, np.float32)),
             )
             for record in records
             if record.payload
@@ -67,9 +67,10 @@ async def by_the_tables(database: Database, model: str) -> Contents:
 def _made(row: Any, text: str) -> tuple[float, ...]:
     assert row.digest == digest(text)
     assert row.dimension * 4 == len(row.vector)
-    return _direction(unpack(row.vector))
+    return direction(unpack(row.vector))
 
 
-def _direction(vector: Any) -> tuple[float, ...]:
+def direction(vector: Any) -> tuple[float, ...]:
+    """A vector at length 1, as far as it has to be the same everywhere."""
     length = np.linalg.norm(vector)
     return tuple(np.round(vector / (length or 1.0), 4).tolist())

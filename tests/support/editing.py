@@ -50,6 +50,10 @@ class Editor:
         )
         await self._parts.patterns.create(ADMIN, request)
 
+    async def create_live(self) -> None:
+        """A pattern that can be looked up, so that there is at least one."""
+        await self._parts.patterns.create(ADMIN, PatternCreate("e2", {"diagnosis": self._text()}))
+
     async def _any_pattern(self) -> tuple[str, str] | None:
         async with self._parts.database.reading() as connection:
             rows = (await connection.execute(select(patterns.c.tier, patterns.c.pattern_id))).all()

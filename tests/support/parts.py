@@ -16,6 +16,7 @@ from reasonblocks.engine.embedding.worker import EmbeddingWorker, shared_worker
 from reasonblocks.engine.index.findings import FindingIndex, FindingSource
 from reasonblocks.engine.index.follower import Follower
 from reasonblocks.engine.index.index import VectorIndex
+from reasonblocks.engine.index.opening import MakeIndex
 from reasonblocks.engine.patterns.catalogue import Catalogue, PatternSource
 from reasonblocks.engine.patterns.editing import Patterns
 from reasonblocks.engine.patterns.library import load_library
@@ -64,7 +65,7 @@ class Parts:
     follower: Follower
     embedding: EmbeddingWorker
     catalogue: Catalogue
-    index: VectorIndex
+    index: Any
     patterns: Patterns
     retriever: Retriever
     findings: FindingIndex
@@ -78,9 +79,18 @@ class Parts:
 
 @asynccontextmanager
 async def opened(
-    data_dir: Path | None, embeddings: Any = None, *, library: bool = False, background: bool = True
+    data_dir: Path | None,
+    embeddings: Any = None,
+    *,
+    library: bool = False,
+    background: bool = True,
+    settle: bool = True,
+    make_index: MakeIndex | None = None,
 ) -> AsyncIterator[Parts]:
-    """The parts on a data directory, closed at the end; with the starter library if that is asked for."""
+    """The parts on a data directory, closed at the end; with the starter library if that is asked for.
+
+    Where nothing else is said, with an index of their own.
+    """
     database = await asyncio.to_thread(Database.at, data_dir)
     await prepare(database)
     follower = Follower(database)
@@ -93,17 +103,20 @@ async def opened(
     await catalogue.load()
     follower.listen("pattern", catalogue.apply)
     sources = (PatternSource(), FindingSource())
-    index = VectorIndex(database, follower, embedding, sources, data_dir and data_dir / "index")
-    await index.open()
-    retriever = Retriever(catalogue, index, embedding)
-    parts = Parts(
-        database, follower, embedding, catalogue, index, patterns, retriever, FindingIndex(index, follower, embedding)
+    index: Any = (
+        make_index(database, follower, embedding, sources)
+        if make_index is not None
+        else VectorIndex(database, follower, embedding, sources, data_dir and data_dir / "index")
     )
+    await index.open()
+    retriever = Retriever(catalogue, index)
+    parts = Parts(database, follower, embedding, catalogue, index, patterns, retriever, FindingIndex(index, follower))
     try:
         if background:
             follower.start()
             index.start()
-            await parts.settle()
+            if settle:
+                await parts.settle()
         yield parts
     finally:
         await follower.aclose()

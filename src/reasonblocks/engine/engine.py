@@ -3,13 +3,12 @@
 import asyncio
 import contextlib
 from contextlib import AsyncExitStack
-from pathlib import Path
 
 from .embedding.worker import EmbeddingWorker, shared_worker
 from .findings import FindingService
 from .index.findings import FindingIndex, FindingSource
 from .index.follower import Follower, prune_changes
-from .index.index import VectorIndex
+from .index.opening import MakeIndex, index_for
 from .keys import Keys
 from .monitors.evaluation import Evaluator
 from .monitors.judge import Judge, resolve_judge
@@ -31,7 +30,6 @@ from .store.migrate import prepare
 from .store.transact import Transactions
 from .traces import Traces
 
-INDEX_DIRECTORY = "index"
 SETTLE_SECONDS = 2.0
 
 
@@ -44,6 +42,7 @@ class Engine:
         database: Database,
         suite: MonitorSuite,
         embedding: EmbeddingWorker,
+        make_index: MakeIndex,
         judge: Judge | None = None,
     ) -> None:
         transactions = Transactions(database)
@@ -56,15 +55,13 @@ class Engine:
         self._catalogue = Catalogue(database)
         self._parts = AsyncExitStack()
         self.live = Live()
-        self.index = VectorIndex(database, follower, embedding, sources, _index_directory(settings))
-        self.retriever = Retriever(self._catalogue, self.index, embedding)
+        self.index = make_index(database, follower, embedding, sources)
+        self.retriever = Retriever(self._catalogue, self.index)
         self.profiles = Profiles(database, transactions, suite, follower.notify)
         self.evaluator = Evaluator(trajectories, self.retriever.retrieve, self.profiles.custom, judge)
         self.runs = Runs(database, transactions, trajectories, weighing(self.evaluator), self.live)
         self.patterns = Patterns(database, follower)
-        self.findings = FindingService(
-            database, transactions, FindingIndex(self.index, follower, embedding), follower.notify
-        )
+        self.findings = FindingService(database, transactions, FindingIndex(self.index, follower), follower.notify)
         self.traces = Traces(transactions)
         self.keys = Keys(database, transactions, settings.static_keys)
         self._upkeep = Upkeep(
@@ -82,9 +79,10 @@ class Engine:
         worker = await asyncio.to_thread(shared_worker, settings.embeddings)
         suite = await asyncio.to_thread(_suite, settings)
         judge = await asyncio.to_thread(resolve_judge, settings.judge)
+        make_index = await asyncio.to_thread(index_for, settings)
         library = await asyncio.to_thread(load_library)
         database = await asyncio.to_thread(Database.at, settings.data_dir)
-        engine = cls(settings, database, suite, worker, judge)
+        engine = cls(settings, database, suite, worker, make_index, judge)
         try:
             engine._parts.push_async_callback(database.aclose)
             engine._parts.push_async_callback(engine._transactions.aclose)
@@ -143,7 +141,3 @@ class Engine:
 
 def _suite(settings: EngineSettings) -> MonitorSuite:
     return MonitorSuite(load_monitors(), settings.monitors)
-
-
-def _index_directory(settings: EngineSettings) -> Path | None:
-    return None if settings.data_dir is None else settings.data_dir / INDEX_DIRECTORY

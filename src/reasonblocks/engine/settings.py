@@ -2,11 +2,12 @@
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import SettingsError
+from .index.cluster.settings import QdrantOptions, checked_url
 from .monitors.settings import NO_SETTINGS, MonitorSettings
 
 if TYPE_CHECKING:
@@ -24,6 +25,12 @@ class EngineSettings:
     """Where everything is kept; `None` keeps it in memory, and it is gone at the end."""
     embeddings: "str | Embeddings | None" = None
     """`None` is the offline default; see `engine.embedding.adapter.resolve_embedder`."""
+    previous_embeddings: str | None = field(default_factory=lambda: _text("PREVIOUS_EMBEDDINGS"))
+    """What `embeddings` was before, where that cannot be told from its name; see `engine.index.models`."""
+    qdrant_url: str | None = field(default_factory=lambda: _text("QDRANT_URL"))
+    """A Qdrant cluster that holds the vector index of all servers; `None` is an index in each process."""
+    qdrant: QdrantOptions = field(default_factory=QdrantOptions.from_environment)
+    """How that cluster is used."""
     static_keys: tuple[str, ...] = ()
     """Admin keys that are not in the database."""
     stale_after: float = DAY_SECONDS
@@ -40,17 +47,19 @@ class EngineSettings:
         """Those of an embedded engine: what the variables REASONBLOCKS_<SETTING> say."""
         return cls(
             data_dir=data_dir,
-            embeddings=embeddings or os.environ.get("REASONBLOCKS_EMBEDDINGS", "").strip() or None,
+            embeddings=embeddings or _text("EMBEDDINGS"),
             stale_after=DAY_SECONDS if (stale := _number("STALE_AFTER")) is None else stale,
             keep_days=_number("KEEP_DAYS"),
             monitors=monitors_from_environment(),
-            judge=os.environ.get("REASONBLOCKS_JUDGE", "").strip() or None,
+            judge=_text("JUDGE"),
         )
 
     def __post_init__(self) -> None:
         _check_positive("stale_after", self.stale_after, "seconds")
         if self.keep_days is not None:
             _check_positive("keep_days", self.keep_days, "days")
+        if self.qdrant_url is not None:
+            object.__setattr__(self, "qdrant_url", checked_url(self.qdrant_url))
 
 
 def monitors_from_environment() -> MonitorSettings:
@@ -59,8 +68,12 @@ def monitors_from_environment() -> MonitorSettings:
     return MonitorSettings.parse(*(os.environ.get(f"REASONBLOCKS_{name}", "") for name in names))
 
 
+def _text(name: str) -> str | None:
+    return os.environ.get(f"REASONBLOCKS_{name}", "").strip() or None
+
+
 def _number(name: str) -> float | None:
-    text = os.environ.get(f"REASONBLOCKS_{name}", "").strip()
+    text = _text(name)
     try:
         return float(text) if text else None
     except ValueError:

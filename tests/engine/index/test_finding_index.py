@@ -9,6 +9,7 @@ from sqlalchemy import delete, insert
 
 from reasonblocks.engine.index.findings import KIND
 from reasonblocks.engine.index.follower import record_changes
+from reasonblocks.engine.index.opening import MakeIndex
 from reasonblocks.engine.store.schema import findings
 from support.parts import Parts, opened
 
@@ -22,9 +23,9 @@ async def store(parts: Parts, finding_id: str, content: str, org_id: str = "red"
     parts.follower.notify()
 
 
-async def test_c51_a_finding_is_found_at_once_with_its_similarity(tmp_path: Path) -> None:
+async def test_c51_a_finding_is_found_at_once_with_its_similarity(tmp_path: Path, make_index: MakeIndex | None) -> None:
     """The nearest first, no more than asked for; who stores and asks finds what was stored."""
-    async with opened(tmp_path) as parts:
+    async with opened(tmp_path, make_index=make_index) as parts:
         await store(parts, "half", "tractor violin marble falcon")
         await store(parts, "whole", "tractor violin glacier pepper")
 
@@ -35,10 +36,12 @@ async def test_c51_a_finding_is_found_at_once_with_its_similarity(tmp_path: Path
         assert await parts.findings.search("red", "code", " \n", 5) == []
 
 
-async def test_c51_other_organisations_and_codebases_are_not_searched(tmp_path: Path) -> None:
+async def test_c51_other_organisations_and_codebases_are_not_searched(
+    tmp_path: Path, make_index: MakeIndex | None
+) -> None:
     """However alike their names are."""
     places = [("red", "code"), ("red", "code2"), ("blue", "code"), ('red", "code', ""), ("", 'red", "code')]
-    async with opened(tmp_path) as parts:
+    async with opened(tmp_path, make_index=make_index) as parts:
         for number, (org_id, codebase_id) in enumerate(places):
             await store(parts, f"f{number}", "tractor violin", org_id, codebase_id)
 
@@ -46,9 +49,9 @@ async def test_c51_other_organisations_and_codebases_are_not_searched(tmp_path: 
             assert await parts.findings.search(*place, "tractor violin", 50) == [(f"f{number}", 1.0)]
 
 
-async def test_c51_what_the_caller_may_not_see_takes_no_place(tmp_path: Path) -> None:
+async def test_c51_what_the_caller_may_not_see_takes_no_place(tmp_path: Path, make_index: MakeIndex | None) -> None:
     """However many nearer ones are not for the caller, those that are come back; but none below the least."""
-    async with opened(tmp_path) as parts:
+    async with opened(tmp_path, make_index=make_index) as parts:
         for number in range(60):
             await store(parts, f"theirs{number}", "tractor violin glacier pepper")
         await store(parts, "mine", "tractor violin marble pepper")
@@ -73,9 +76,9 @@ async def test_c51_what_the_caller_may_not_see_takes_no_place(tmp_path: Path) ->
         assert await found(5, 0.0) == ["mine", "mine-too", "mine-far"]
 
 
-async def test_c51_a_deleted_finding_is_not_found(tmp_path: Path) -> None:
+async def test_c51_a_deleted_finding_is_not_found(tmp_path: Path, make_index: MakeIndex | None) -> None:
     """Nor is one that has nothing to say."""
-    async with opened(tmp_path) as parts:
+    async with opened(tmp_path, make_index=make_index) as parts:
         await store(parts, "gone", "tractor violin")
         await store(parts, "blank", "   ")
         await parts.settle()

@@ -107,7 +107,7 @@ async def test_a_text_that_cannot_be_embedded_does_not_stand_in_the_way(tmp_path
 async def by_name(parts: Parts, text: str) -> list[str]:
     """What a search for a text finds above all gates."""
     vector = await parts.embedding.embed(text)
-    hits = await parts.index.search(vector, '["e2"]', limit=10, least_cosine=0.9)
+    hits = await parts.index.serving().search(vector, '["e2"]', limit=10, least_cosine=0.9)
     return [hit.item_id for hit in hits]
 
 
@@ -374,7 +374,9 @@ async def test_a_closed_index_says_so(tmp_path: Path, no_threads_left: None) -> 
 
     assert "not open" in parts.index.state()
     with pytest.raises(IndexFailure, match="not open"):
-        await parts.index.search(vector, '["e2"]', limit=1)
+        await parts.index.search_all([vector], '["e2"]', limit=1)
+    with pytest.raises(IndexFailure, match="not open"):
+        parts.index.serving()
 
 
 async def test_the_files_are_vouched_for_after_a_quiet_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,7 +61,7 @@ async def test_a_first_start_embeds_nothing(tmp_path: Path) -> None:
         assert parts.index.state() == "ok"
         shipped = shipped_vectors(MiniLM.name, 384)
         query = next(iter(shipped.values()))
-        hits = await parts.index.search(query, '["e2"]', limit=100)
+        hits = await parts.index.serving().search(query, '["e2"]', limit=100)
 
     assert len(hits) == len(shipped)
     assert hits[0].cosine > 0.999

@@ -12,6 +12,7 @@ import pytest
 
 from reasonblocks.engine.answers import Trace
 from reasonblocks.engine.errors import Invalid
+from reasonblocks.engine.index.opening import MakeIndex
 from reasonblocks.engine.principal import LOCAL, Principal
 from reasonblocks.engine.requests import PatternChange, PatternCreate, RetrieveRequest
 from reasonblocks.engine.store.database import Database
@@ -69,10 +70,10 @@ class Library:
 
 
 @pytest.fixture
-async def library(tmp_path: Path) -> AsyncIterator[Library]:
-    """An empty library, with an embedder whose cosines can be told beforehand."""
+async def library(tmp_path: Path, make_index: MakeIndex | None) -> AsyncIterator[Library]:
+    """An empty library, with an embedder whose cosines can be told beforehand; on either index."""
     words = WordEmbeddings()
-    async with opened(tmp_path, words) as parts:
+    async with opened(tmp_path, words, make_index=make_index) as parts:
         yield Library(parts, words)
 
 
@@ -299,12 +300,14 @@ FINE = (
 )
 
 
-async def test_c20_the_starter_library_speaks_up_for_an_agent_that_is_stuck_only(tmp_path: Path) -> None:
+async def test_c20_the_starter_library_speaks_up_for_an_agent_that_is_stuck_only(
+    tmp_path: Path, make_index: MakeIndex | None
+) -> None:
     """Real parts: an agent that repeats a failing command finds advice on loops, once the monitors have seen it.
 
     Words alone do not show that something was repeated: the same thoughts without a failure type find no such advice.
     """
-    async with opened(tmp_path, "minilm", library=True) as parts:
+    async with opened(tmp_path, "minilm", library=True, make_index=make_index) as parts:
         found = await parts.retriever.retrieve(
             LOCAL, RetrieveRequest("\n".join(STUCK), "e2", top_k=2, failure_type="loop")
         )

@@ -87,7 +87,7 @@ def _from_text(setting: str) -> Embedder:
     if not left or not right:
         raise SettingsError(f"embeddings is {setting!r}; {_FORMS}")
     # LangChain's names of providers have no dot, and a path to a module of one's own has one, as a rule.
-    if "." not in left and left in _providers():
+    if names_provider(setting):
         return LangChainEmbedder(_from_provider(setting), setting.strip())
     try:
         module = importlib.import_module(left)
@@ -107,6 +107,12 @@ def _made_by(factory: Callable[[], object], setting: str) -> object:
         return factory()
     except Exception as error:
         raise SettingsError(f"embeddings is {setting!r}, and calling that failed: {describe(error)}") from error
+
+
+def names_provider(setting: str) -> bool:
+    """Whether a setting is a provider of LangChain's with a model; not on an event loop, since it imports LangChain."""
+    provider, _, model = setting.strip().partition(":")
+    return bool(model) and "." not in provider and provider in _providers()
 
 
 def _providers() -> frozenset[str]:

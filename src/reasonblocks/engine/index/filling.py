@@ -3,14 +3,12 @@
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 
-from sqlalchemy import select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from ...runtime.contain import describe
 from ..store.database import Database
-from ..store.schema import changes
 from .backlog import Backlog
-from .follower import change_span
+from .follower import change_at, continues
 from .keeper import Keeper
 from .making import VectorMaker
 from .shard import Point
@@ -135,9 +133,7 @@ class Filling:
     async def continues(self, marker: Marker) -> bool:
         """Whether the changes that the tables still know lead from a marker to now."""
         async with self._database.reading() as connection:
-            return (await change_span(connection))[0] <= marker.number + 1 and await _change_of(
-                connection, marker.number
-            ) == marker.change
+            return await continues(connection, marker.number, marker.change)
 
     async def complete(self) -> bool:
         """Whether there are as many points as there should be."""
@@ -154,14 +150,6 @@ class Filling:
         async with self._turn:
             if not self.backlog:
                 async with self._database.reading() as connection:
-                    change = await _change_of(connection, number)
+                    change = await change_at(connection, number)
                 await self._thread.run(self._keeper.vouch, number, change)
             return await self._thread.run(self._keeper.is_wasteful)
-
-
-async def _change_of(connection: AsyncConnection, number: int) -> str:
-    """What was changed by a change; nothing if it is not known, or was the one before the first."""
-    row = (
-        await connection.execute(select(changes.c.kind, changes.c.item_id).where(changes.c.number == number))
-    ).first()
-    return "" if row is None else f"{row.kind}/{row.item_id}"

@@ -8,11 +8,9 @@ from typing import Any
 from sqlalchemy import Select, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from ..embedding.calibration import calibration_for
-from ..embedding.worker import EmbeddingWorker
 from ..store.schema import findings
 from .follower import Follower
-from .index import VectorIndex
+from .serving import Index
 from .shard import scope
 from .sources import Item
 
@@ -50,11 +48,9 @@ class FindingSource:
 class FindingIndex:
     """Looks findings up; on the engine's event loop."""
 
-    def __init__(self, index: VectorIndex, follower: Follower, embedding: EmbeddingWorker) -> None:
+    def __init__(self, index: Index, follower: Follower) -> None:
         self._index = index
         self._follower = follower
-        self._embedding = embedding
-        self._calibration = calibration_for(embedding.embedder.name)
 
     async def search(
         self,
@@ -73,12 +69,14 @@ class FindingIndex:
         """
         if not query.strip():
             return []
+        self._index.serving()  # where nothing can be searched there is nothing to wait for either
         await self._catch_up()
-        vector = await self._embedding.embed(query)
+        serving = self._index.serving()
+        vector = await serving.embedding.embed(query)
         limit = top_k + _ROOM
         while True:
-            hits = await self._index.search(vector, finding_scope(org_id, codebase_id), limit=limit)
-            found = [(hit.item_id, round(self._calibration.similarity(hit.cosine), 4)) for hit in hits]
+            hits = await serving.search(vector, finding_scope(org_id, codebase_id), limit=limit)
+            found = [(hit.item_id, round(serving.calibration.similarity(hit.cosine), 4)) for hit in hits]
             near = [(name, similarity) for name, similarity in found if similarity >= least]
             admitted = await admit([name for name, _ in near]) if admit else [name for name, _ in near]
             passed = [(name, similarity) for name, similarity in near if name in admitted]

@@ -142,3 +142,16 @@ async def change_span(connection: AsyncConnection) -> tuple[int, int]:
     highest = select(func.max(changes.c.number)).scalar_subquery()
     numbers = (await connection.execute(select(lowest, highest))).one()
     return numbers[0] or 0, numbers[1] or 0
+
+
+async def change_at(connection: AsyncConnection, number: int) -> str:
+    """What was changed by a change; nothing if it is not known, or was the one before the first."""
+    row = (
+        await connection.execute(select(changes.c.kind, changes.c.item_id).where(changes.c.number == number))
+    ).first()
+    return "" if row is None else f"{row.kind}/{row.item_id}"
+
+
+async def continues(connection: AsyncConnection, number: int, change: str) -> bool:
+    """Whether the changes that are known lead on from this one: none was pruned, and it is no other database."""
+    return (await change_span(connection))[0] <= number + 1 and await change_at(connection, number) == change

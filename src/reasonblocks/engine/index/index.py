@@ -16,13 +16,17 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from ...runtime.contain import describe, incidents
 from ...runtime.supervisor import forget_after_fork
+from ..embedding.calibration import calibration_for
 from ..embedding.worker import EmbeddingWorker
 from ..store.database import Database
 from ..store.values import digest
 from .filling import Filling
 from .follower import Follower, changed_since, record_changes
+from .former import Former
 from .keeper import Keeper, Recipe
 from .making import VectorMaker
+from .models import Models
+from .serving import Serving
 from .shard import Hit, Vector
 from .slot import Marker
 from .sources import Source
@@ -39,11 +43,13 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 MANY = 256
 """Items without a vector that are worth a word."""
 _INDEX: Final = "index"
-"""The kind of change that has every index on a database rebuilt."""
+_REBUILD: Final = "rebuild"
+"""The change that has every index on a database rebuilt."""
+_NOT_OPEN = "the vector index is not open: its engine was closed, or was opened before a fork"
 
 
 class VectorIndex:
-    """What can be found by meaning. `search` is for any event loop, all else for the one the engine lives on."""
+    """What can be found by meaning. `search_all` is for any event loop, all else for the one the engine lives on."""
 
     def __init__(
         self,
@@ -52,12 +58,16 @@ class VectorIndex:
         embedding: EmbeddingWorker,
         sources: Sequence[Source],
         directory: Path | None,
+        previous_embeddings: str | None = None,
     ) -> None:
         self._database = database
         self._follower = follower
         maker = VectorMaker(embedding)
         texts = digest("\n".join(f"{source.kind}: {source.recipe}" for source in sources))
         self._keeper = Keeper(directory, Recipe(maker.model, maker.dimension, texts))
+        self._serving = Serving(embedding, calibration_for(maker.model), self.search_all)
+        self._models = Models(embedding, previous_embeddings)
+        self._former: Former | None = None
         self._thread = IndexThread()
         self._filling = Filling(database, sources, maker, self._keeper, self._thread)
         self._backlog = self._filling.backlog
@@ -78,7 +88,10 @@ class VectorIndex:
         """
         self._closed = False
         marker = await self._thread.run(self._keeper.open)
-        if marker is None or not await self._caught_up(marker):
+        if marker is not None and self._keeper.former_answers:
+            await self._keep_former(marker)
+            self._want_rebuild()
+        elif marker is None or not await self._caught_up(marker):
             self._want_rebuild()
         for kind in self._filling.kinds:
             self._follower.listen(kind, functools.partial(self._apply, kind))
@@ -91,11 +104,26 @@ class VectorIndex:
             return False
         async with self._database.reading() as connection:
             changed = await changed_since(connection, marker.number)
-        if _INDEX in changed:
+        if _REBUILD in changed.get(_INDEX, ()):
             return False
         for kind in self._filling.kinds & changed.keys():
             await self._apply(kind, changed[kind])
         return await self._filling.complete()  # somebody who writes just now may cost us a rebuild, no more
+
+    async def _keep_former(self, marker: Marker) -> None:
+        """Have what another model made searched while ours is made, if queries can be embedded by that model."""
+        worker = await self._models.find(marker)
+        if worker is None or not await self._filling.continues(marker):
+            await self._thread.run(self._keeper.supersede)
+            return
+        async with self._database.reading() as connection:
+            changed = await changed_since(connection, marker.number)
+        self._former = Former(self._keeper, self._thread, worker, set().union(*changed.values()))
+
+    async def _let_former_go(self) -> None:
+        if self._former is not None:
+            self._former = None
+            await self._thread.run(self._keeper.supersede)
 
     def start(self) -> None:
         """Rebuild, make vectors and vouch for the files in the background, from here on."""
@@ -126,18 +154,12 @@ class VectorIndex:
 
     # -- what is asked of it ---------------------------------------------------------------------------
 
-    async def search(
-        self,
-        vector: Vector,
-        scope: str,
-        failure_type: str | None = None,
-        *,
-        limit: int,
-        least_cosine: float | None = None,
-    ) -> list[Hit]:
-        """The nearest items of a scope, nearest first; from any event loop, also while the index is rebuilt."""
-        found = await self.search_all((vector,), scope, failure_type, limit=limit, least_cosine=least_cosine)
-        return found[0]
+    def serving(self) -> Serving:
+        """This index and its model; after a switch, until it is complete, what the model before has left."""
+        if self._closed:
+            raise IndexFailure(_NOT_OPEN)
+        former = self._former
+        return self._serving if former is None else former.serving
 
     async def search_all(
         self,
@@ -148,15 +170,15 @@ class VectorIndex:
         limit: int,
         least_cosine: float | None = None,
     ) -> list[list[Hit]]:
-        """As `search`, for each of some vectors, in one go."""
+        """For each of some vectors the nearest items of a scope; from any event loop, also during a rebuild."""
         if self._closed:
-            raise IndexFailure("the vector index is not open: its engine was closed, or was opened before a fork")
+            raise IndexFailure(_NOT_OPEN)
         return await self._thread.run(self._keeper.search_all, vectors, scope, failure_type, limit, least_cosine)
 
     async def rebuild(self) -> int:
         """Have this index and every other one on the database made anew; how many items this one has then."""
         async with self._database.writing() as connection:
-            await record_changes(connection, _INDEX, ["rebuild"])
+            await record_changes(connection, _INDEX, [_REBUILD])
         await self._follower.refresh()
         await self.settled()
         return await self._thread.run(self._keeper.count)
@@ -171,14 +193,14 @@ class VectorIndex:
             return "the vector index is not open"
         if self._trouble or self._follower.state() != "ok":
             return self._trouble or self._follower.state()
-        if self._rebuild_wanted or self._rebuilding:
+        if self._former is None and (self._rebuild_wanted or self._rebuilding):
             return "the vector index is being rebuilt; lookups find what is in it so far"
         if self._backlog.troubled:
             return (
                 f"{self._backlog.troubled} items cannot be found, since their texts could not be embedded: "
                 f"{self._backlog.complaint}; it is tried again from time to time"
             )
-        if self._backlog.untried > MANY:
+        if self._former is None and self._backlog.untried > MANY:
             return f"{self._backlog.untried} items cannot be found yet, since their vectors are still being made"
         return "ok"
 
@@ -186,6 +208,8 @@ class VectorIndex:
 
     async def _apply(self, kind: str, item_ids: Collection[str] | None) -> None:
         """Items of a kind changed."""
+        if self._former is not None and not self._former.note(item_ids):
+            await self._let_former_go()
         if item_ids is None:
             self._want_rebuild()
             return
@@ -195,8 +219,9 @@ class VectorIndex:
         self._take_stock()
         self._due.set()
 
-    async def _asked_to_rebuild(self, _item_ids: Collection[str] | None) -> None:
-        self._want_rebuild()
+    async def _asked_to_rebuild(self, item_ids: Collection[str] | None) -> None:
+        if item_ids is None or _REBUILD in item_ids:
+            self._want_rebuild()
 
     def _want_rebuild(self) -> None:
         self._rebuild_wanted = True
@@ -217,6 +242,8 @@ class VectorIndex:
                 idle = await self._care_for_one()
                 self._trouble, pause = "", FIRST_PAUSE
                 self._take_stock()
+                if self._settled.is_set():
+                    await self._let_former_go()
                 await self._rest(idle)
             except Exception as error:
                 incidents.note("the vector index", error)

@@ -32,19 +32,34 @@ class Keeper:
         self._shard: Shard | None = None
         self._name = ""
         self._building: tuple[str, Shard] | None = None
+        self._former: Shard | None = None
+        self.former_answers = False
+        """Whether a shard that another recipe made is searched, until ours is complete."""
         self._removed = 0
         self._tainted = self._vouched = False
 
     def open(self) -> Marker | None:
-        """Take a slot; what its shard holds, if there is one that can be trusted and was made by our recipe."""
+        """Take a slot; what its shard holds, if there is one that can be trusted.
+
+        One that another recipe made is kept beside ours, which is yet to be made (see `former_answers`).
+        """
         self._slot = slot = Slot.take(self._directory)
         marker = slot.marker()
-        if marker is not None and self._made_by_us(marker) and self._load(slot, marker):
-            # Loading tidies up the files, so the marker may be wrong about them now; if so it is not believed either.
+        if marker is None or not self._load(slot, marker):
+            slot.clear()
+            return None
+        # Loading tidies up the files, so the marker may be wrong about them now; if so it is not believed either.
+        if self._made_by_us(marker):
             self._name, self._removed = marker.shard, marker.removed
-            return marker
-        slot.clear()
-        return None
+        else:
+            self._former, self._shard, self.former_answers = self._shard, None, True
+            slot.vouch(marker)  # it will not change, and another start before ours is complete needs it again
+        return marker
+
+    def supersede(self) -> None:
+        """The former shard is not needed any more; it is let go of when the files are vouched for the next time."""
+        self.former_answers = False
+        self._taint()
 
     def _made_by_us(self, marker: Marker) -> bool:
         return Recipe(marker.model, marker.dimension, marker.recipe) == self._recipe
@@ -92,7 +107,7 @@ class Keeper:
         self._removed += sum(map(len, gone.values()))
 
     def _taint(self) -> None:
-        if not self._tainted:
+        if not self._tainted and not self.former_answers:  # whose marker is right about it
             assert self._slot is not None
             self._slot.taint()
             self._tainted, self._vouched = True, False
@@ -109,6 +124,18 @@ class Keeper:
         shard = self._shard or (self._building and self._building[1])
         return shard.search_all(vectors, scope, failure_type, limit, least_cosine) if shard else [[] for _ in vectors]
 
+    def search_former(
+        self,
+        vectors: Sequence[Vector],
+        scope: str,
+        failure_type: str | None,
+        limit: int,
+        least_cosine: float | None,
+    ) -> list[list[Hit]]:
+        """As `search_all`, in the shard of another recipe."""
+        shard = self._former
+        return shard.search_all(vectors, scope, failure_type, limit, least_cosine) if shard else [[] for _ in vectors]
+
     def count(self) -> int:
         """How many points there are."""
         return self._shard.count() if self._shard else 0
@@ -119,8 +146,11 @@ class Keeper:
 
     def vouch(self, number: int, change: str) -> None:
         """Flush, and say that the shard holds everything up to a change."""
-        if self._vouched or self._shard is None or self._slot is None:
+        if self._vouched or self._shard is None or self._slot is None or self.former_answers:
             return
+        if self._former is not None:
+            self._former.close()
+            self._former = None
         self._shard.flush()
         self._slot.vouch(
             Marker(
@@ -139,18 +169,18 @@ class Keeper:
 
     def close(self) -> None:
         """Let go of the shards and the slot."""
-        for shard in filter(None, (self._shard, self._building and self._building[1])):
+        for shard in filter(None, (self._shard, self._former, self._building and self._building[1])):
             shard.close()
-        self._shard = self._building = None
+        self._shard = self._former = self._building = None
         if self._slot is not None:
             self._slot.close()
             self._slot = None
 
     def forget(self) -> None:
         """After a fork, in the child: all of it is the parent's."""
-        for shard in filter(None, (self._shard, self._building and self._building[1])):
+        for shard in filter(None, (self._shard, self._former, self._building and self._building[1])):
             shard.abandon()
-        self._shard = self._building = None
+        self._shard = self._former = self._building = None
         if self._slot is not None:
             self._slot.forget()
             self._slot = None

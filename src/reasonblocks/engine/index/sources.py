@@ -99,9 +99,12 @@ async def store_vectors(
     )
 
 
-async def drop_vectors(connection: AsyncConnection, kind: str, item_ids: Sequence[str]) -> None:
-    """Forget the vectors of items that are gone, whatever model made them."""
-    await connection.execute(delete(vectors).where(vectors.c.kind == kind, vectors.c.item_id.in_(item_ids)))
+async def drop_vectors(
+    connection: AsyncConnection, kind: str, item_ids: Sequence[str], model: str | None = None
+) -> None:
+    """Forget the vectors of some items by a model; of items that are gone, whatever model made them."""
+    mine = (vectors.c.model == model,) if model is not None else ()
+    await connection.execute(delete(vectors).where(vectors.c.kind == kind, vectors.c.item_id.in_(item_ids), *mine))
 
 
 def pack(vector: Vector) -> bytes:

@@ -5,11 +5,10 @@ from typing import Literal, NamedTuple
 
 from ...types import Tier
 from ..answers import Retrieval, Trace
-from ..embedding.calibration import calibration_for
+from ..embedding.calibration import Calibration
 from ..embedding.context import views
-from ..embedding.worker import EmbeddingWorker
 from ..errors import Invalid
-from ..index.index import VectorIndex
+from ..index.serving import Index, Serving
 from ..index.shard import Hit, Vector
 from ..principal import Principal
 from ..requests import RetrieveRequest
@@ -57,13 +56,11 @@ class Match(NamedTuple):
 
 
 class Retriever:
-    """Answers from the catalogue, the embedder and the index."""
+    """Answers from the catalogue and from what the index serves."""
 
-    def __init__(self, catalogue: Catalogue, index: VectorIndex, embedding: EmbeddingWorker) -> None:
+    def __init__(self, catalogue: Catalogue, index: Index) -> None:
         self._catalogue = catalogue
         self._index = index
-        self._embedding = embedding
-        self._calibration = calibration_for(embedding.embedder.name)
 
     async def retrieve(self, principal: Principal, request: RetrieveRequest) -> Retrieval:
         """The patterns of one tier that pass its gate, the most similar first; of e3 all there are."""
@@ -74,8 +71,9 @@ class Retriever:
         lookup = Lookup(tier, principal.org(request.org_id), (request.failure_type or None) if tier == "e2" else None)
         if not self._may_match(lookup, request.context):
             return Retrieval([])
-        vectors = await self._embedding.embed_all(views(request.context))
-        return Retrieval(await self._nearest(lookup, vectors, top_k))
+        serving = self._index.serving()
+        vectors = await serving.embedding.embed_all(views(request.context))
+        return Retrieval(await self._nearest(serving, lookup, vectors, top_k))
 
     def _may_match(self, lookup: Lookup, context: str) -> bool:
         """Whether anything could be found: embedding the context costs more than all the rest of a step."""
@@ -88,10 +86,10 @@ class Retriever:
             return lookup.failure_type in view.e2_failure_types
         return bool(view.e2_failure_types) and (view.screen is None or view.screen.passes(context))
 
-    async def _nearest(self, lookup: Lookup, vectors: Sequence[Vector], top_k: int) -> list[Trace]:
+    async def _nearest(self, serving: Serving, lookup: Lookup, vectors: Sequence[Vector], top_k: int) -> list[Trace]:
         """What is most similar to any of the vectors, which are views of one context."""
         best: dict[str, Match] = {}
-        for matches in await self._matches(lookup, vectors, top_k):
+        for matches in await self._matches(serving, lookup, vectors, top_k):
             for match in matches:
                 known = best.get(match.pattern.pattern_id)
                 if known is None or match.cosine > known.cosine:
@@ -99,27 +97,29 @@ class Retriever:
         ranked = sorted(best.values(), key=lambda match: -match.cosine)
         return [_trace(*match) for match in ranked[:top_k]]
 
-    async def _matches(self, lookup: Lookup, vectors: Sequence[Vector], top_k: int) -> list[list[Match]]:
+    async def _matches(
+        self, serving: Serving, lookup: Lookup, vectors: Sequence[Vector], top_k: int
+    ) -> list[list[Match]]:
         """For each vector at least `top_k` that pass the gate, if there are so many; the nearest first."""
-        least = self._calibration.cosine_for(GATES[lookup.tier]) - _ROUNDING
+        least = serving.calibration.cosine_for(GATES[lookup.tier]) - _ROUNDING
         limit = top_k + _ROOM
         while True:
-            found = await self._index.search_all(
+            found = await serving.search_all(
                 vectors, lookup.scope, lookup.failure_type, limit=limit, least_cosine=least
             )
-            passed = [self._passed(lookup, hits) for hits in found]
+            passed = [self._passed(serving.calibration, lookup, hits) for hits in found]
             if all(len(some) >= top_k or len(hits) < limit for some, hits in zip(passed, found, strict=True)):
                 return passed
             limit *= 4  # those that kept themselves back took the room of others
 
-    def _passed(self, lookup: Lookup, hits: list[Hit]) -> list[Match]:
+    def _passed(self, calibration: Calibration, lookup: Lookup, hits: list[Hit]) -> list[Match]:
         """Those that pass the gate."""
         passed = []
         for hit in hits:
             pattern = self._catalogue.get(hit.item_id)
             if pattern is None or not lookup.admits(pattern):
                 continue
-            similarity = round(self._calibration.similarity(hit.cosine), 4)
+            similarity = round(calibration.similarity(hit.cosine), 4)
             if similarity >= max(GATES[lookup.tier], pattern.gate_threshold or 0.0):
                 passed.append(Match(pattern, similarity, round(hit.cosine, 4)))
         return passed
