@@ -285,7 +285,7 @@ WRONG: list[tuple[str, Any, str, str]] = [
     ("injections", 5, "5", "BaseInjection"),
     ("redact", "hide", "str", "function"),
     ("on_injection", 5, "int", "function"),
-    ("otel", object(), "object", "TracerProvider"),
+    ("otel", 5.5, "5.5", "TracerProvider"),
     ("otel", "localhost:4318", "'localhost:4318'", "http://localhost:4318"),
     ("otel", "ftp://collector", "'ftp://collector'", "http://localhost:4318"),
     ("otel", "http://key@collector:4318", "user", "OTEL_EXPORTER_OTLP_HEADERS"),
