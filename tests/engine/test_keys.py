@@ -14,11 +14,12 @@ from reasonblocks.engine import keys as keys_module
 from reasonblocks.engine.errors import Invalid, NotFound
 from reasonblocks.engine.keys import Keys
 from reasonblocks.engine.principal import Principal
+from support.cluster import Place
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with opened(tmp_path) as store:
+async def store(place: Place) -> AsyncIterator[Store]:
+    async with opened(place) as store:
         yield store
 
 
@@ -139,11 +140,9 @@ async def test_revoked_key_is_worthless_at_once(keys: Keys) -> None:
     assert await keys.revoke(plain) == await keys.revoke(key.shown) == revoked
 
 
-async def test_key_revoked_by_another_process_is_worthless_soon(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_key_revoked_by_another_process_is_worthless_soon(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that knows the key asks again when its trust runs out."""
-    async with opened(tmp_path) as here, opened(tmp_path) as there:
+    async with opened(place) as here, opened(place) as there:
         ours, theirs = Keys(here.database, here.transactions), Keys(there.database, there.transactions)
         key, plain = await ours.create("acme")
         assert await theirs.authenticate(plain) is not None

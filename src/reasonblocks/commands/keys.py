@@ -11,7 +11,6 @@ from ..engine.location import resolve_data_dir
 from ..engine.principal import DEFAULT_ORG
 from ..engine.store.database import Database
 from ..engine.store.migrate import prepare
-from ..engine.store.transact import Transactions
 from ..errors import SettingsError
 from . import options
 
@@ -70,7 +69,7 @@ def _with_keys(data_dir: str | None, work: Callable[[Keys], Awaitable[Result]]) 
     database = Database.at(directory)
 
     async def run() -> Result:
-        transactions = Transactions(database)
+        transactions = database.transactions()
         try:
             await prepare(database)
             return await work(Keys(database, transactions))

@@ -8,7 +8,7 @@ from pathlib import Path
 from .embedding.worker import EmbeddingWorker, shared_worker
 from .findings import FindingService
 from .index.findings import FindingIndex, FindingSource
-from .index.follower import Follower, prune_changes
+from .index.follower import POLL_SECONDS, Follower, prune_changes
 from .index.index import VectorIndex
 from .keys import Keys
 from .monitors.evaluation import Evaluator
@@ -28,11 +28,13 @@ from .runs.upkeep import Upkeep
 from .settings import EngineSettings
 from .store.database import Database
 from .store.migrate import prepare
-from .store.transact import Transactions
+from .store.news import CHANGES
 from .traces import Traces
 
 INDEX_DIRECTORY = "index"
 SETTLE_SECONDS = 2.0
+LOOK_SECONDS = 5.0
+"""How often the table of changes is looked at where its writers say so anyway."""
 
 
 class Engine:
@@ -46,13 +48,15 @@ class Engine:
         embedding: EmbeddingWorker,
         judge: Judge | None = None,
     ) -> None:
-        transactions = Transactions(database)
+        transactions = database.transactions()
         trajectories = Trajectories(suite)
         sources = (PatternSource(), FindingSource())
         self._database = database
         self._transactions = transactions
         self._embedding = embedding
-        self._follower = follower = Follower(database)
+        self._news = news = database.news()
+        self._follower = follower = Follower(database, LOOK_SECONDS if news.heard else POLL_SECONDS)
+        news.listen(CHANGES, lambda _: follower.notify(local=False))
         self._catalogue = Catalogue(database)
         self._parts = AsyncExitStack()
         self.live = Live()
@@ -83,12 +87,14 @@ class Engine:
         suite = await asyncio.to_thread(_suite, settings)
         judge = await asyncio.to_thread(resolve_judge, settings.judge)
         library = await asyncio.to_thread(load_library)
-        database = await asyncio.to_thread(Database.at, settings.data_dir)
+        database = await asyncio.to_thread(Database.at, settings.data_dir, settings.database_url, settings.pool)
         engine = cls(settings, database, suite, worker, judge)
         try:
             engine._parts.push_async_callback(database.aclose)
             engine._parts.push_async_callback(engine._transactions.aclose)
+            engine._parts.push_async_callback(engine._news.aclose)
             await prepare(database)
+            await engine._news.open()
             await engine._transactions.open()
             await engine.patterns.import_library(library)
             await engine._load()
@@ -128,7 +134,7 @@ class Engine:
     def health(self) -> dict[str, str]:
         """The state of each part: `ok`, or a sentence that says what is wrong."""
         return {
-            "database": self._follower.state(),
+            "database": _first_trouble(self._follower.state(), self._news.state()),
             "index": self.index.state(),
             "embedder": self._embedding.state(),
         }
@@ -139,6 +145,10 @@ class Engine:
         if in_a_hurry:
             await self.runs.scorer.aclose(0)  # the next start picks them up
         await self._parts.aclose()
+
+
+def _first_trouble(*states: str) -> str:
+    return next((state for state in states if state != "ok"), "ok")
 
 
 def _suite(settings: EngineSettings) -> MonitorSuite:

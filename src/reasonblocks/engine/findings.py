@@ -17,12 +17,13 @@ from .store.database import Database
 from .store.schema import findings
 from .store.transact import Transactions
 from .store.values import dump, dump_given, load, new_id, now, shown
+from .store.words import each
 
 MOST_LISTED = 1_000
 TOP_K = 5
 SCORE_THRESHOLD = 0.5
 _CODEBASE = re.compile(r"[^\x00-\x1f\x7f]{1,256}")
-_named = func.json_each(bindparam("finding_ids")).table_valued("value")  # any number of ids in one parameter
+_named = each(bindparam("finding_ids")).table_valued("value")  # any number of ids in one parameter
 _is_named = findings.c.finding_id.in_(select(_named.c.value))
 
 
@@ -122,7 +123,8 @@ class FindingService:
     async def _delete(self, meant: list[ColumnElement[bool]]) -> int:
         def work(connection: Connection) -> int:
             gone = list(connection.execute(select(findings.c.finding_id).where(*meant)).scalars())
-            connection.execute(delete(findings).where(*meant))
+            # These, and none that came in between: nobody would be told that it is gone.
+            connection.execute(delete(findings).where(_is_named), {"finding_ids": dump(gone)})
             record(connection, "finding", gone)
             return len(gone)
 

@@ -2,12 +2,13 @@
 
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import SettingsError
 from .monitors.settings import NO_SETTINGS, MonitorSettings
+from .store.pool import PoolSettings
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -22,6 +23,12 @@ class EngineSettings:
 
     data_dir: Path | None = None
     """Where everything is kept; `None` keeps it in memory, and it is gone at the end."""
+    database_url: str | None = field(default=None, repr=False)
+    """A PostgreSQL server that holds the tables instead of the data directory; may have a password in it."""
+    pool: PoolSettings = field(default_factory=PoolSettings)
+    """How that server is used."""
+    qdrant_url: str | None = None
+    """A Qdrant cluster that holds the vectors of all servers instead of an index in the data directory."""
     embeddings: "str | Embeddings | None" = None
     """`None` is the offline default; see `engine.embedding.adapter.resolve_embedder`."""
     static_keys: tuple[str, ...] = ()

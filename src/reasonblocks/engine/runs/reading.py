@@ -13,6 +13,7 @@ from ..principal import Principal
 from ..store.database import Database
 from ..store.schema import evaluations, runs, steps
 from ..store.values import load, shown, shown_or_none
+from ..store.words import each
 from .ingest import held_states
 from .ledger import meant
 
@@ -140,7 +141,7 @@ def _scored(seen: Sequence[ColumnElement[bool]]) -> Any:
 
 
 def _fired(seen: Sequence[ColumnElement[bool]]) -> Any:
-    monitor = func.json_each(evaluations.c.fired).table_valued("value")
+    monitor = each(evaluations.c.fired).table_valued("value")
     return (
         select(monitor.c.value, func.count().label("number"))
         .select_from(evaluations.join(runs).join(monitor, true()))

@@ -6,17 +6,17 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 
-from sqlalchemy import Connection, and_, bindparam, func, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, Integer, and_, bindparam, cast, select
 
 from ...runtime.contain import contain, incidents
 from ..monitors.features import ObservedStep
 from ..requests import Step
 from ..store.database import Database
-from ..store.prepared import PreparedQuery, PreparedWrite
+from ..store.prepared import InsertNew, PreparedQuery
 from ..store.schema import evaluations, runs, steps
 from ..store.transact import Transactions
 from ..store.values import dump, now
+from ..store.words import each
 from .decoding import NewStep
 from .ingest import Applied
 from .leftovers import Leftovers
@@ -40,12 +40,14 @@ MOST_ATTEMPTS = 3
 RETRY_SECONDS = 1.0
 CLOSE_SECONDS = 5.0
 
-_keep = PreparedWrite(
-    insert(evaluations).on_conflict_do_nothing(),
-    ("run", "step_index", "scores", "composite", "fired", "failure_type", "evidence", "created_at"),
+_keep = InsertNew(
+    evaluations, ("run", "step_index", "scores", "composite", "fired", "failure_type", "evidence", "created_at")
 )
+_ids = each(bindparam("ids")).table_valued("value")
 _those_there = PreparedQuery(
-    select(runs.c.id).where(runs.c.id.in_(select(func.json_each(bindparam("ids")).table_valued("value").c.value))),
+    select(runs.c.id)
+    .where(runs.c.id.in_(select(cast(_ids.c.value, Integer))))
+    .with_for_update(read=True, key_share=True),  # and they stay there until the scores are
     ("ids",),
 )
 _unscored = (
