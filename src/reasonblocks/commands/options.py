@@ -1,14 +1,18 @@
 """Options that several commands have."""
 
 import importlib.util
+import os
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ..api.embedded import NEEDED as ENGINE_PACKAGES
 from ..engine.location import default_data_dir
 from ..errors import SettingsError
+
+if TYPE_CHECKING:
+    from ..engine.store.database import Database
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -19,6 +23,15 @@ def data_dir(command: Command) -> Command:
         "--data-dir",
         metavar="DIRECTORY",
         help=f"Where everything is kept; else REASONBLOCKS_DATA_DIR, else {_home(str(default_data_dir()))}.",
+    )(command)
+
+
+def database_url(command: Command) -> Command:
+    """Which server has the tables."""
+    return click.option(
+        "--database-url",
+        metavar="URL",
+        help="A PostgreSQL server for the tables (postgresql+asyncpg://...); else REASONBLOCKS_DATABASE_URL.",
     )(command)
 
 
@@ -40,6 +53,20 @@ def monitors(command: Command) -> Command:
     ):
         command = click.option(option, metavar=example, help=says)(command)
     return command
+
+
+def database_of(data_dir: str | None, database_url: str | None) -> "Database":
+    """The database that the options name, or else the environment does."""
+    from ..engine.location import resolve_data_dir
+    from ..engine.store.database import Database
+
+    url = database_url or os.environ.get("REASONBLOCKS_DATABASE_URL", "").strip() or None
+    if url is not None:
+        return Database.at(None, url)
+    directory = resolve_data_dir(data_dir)
+    if directory is None:
+        raise SettingsError(":memory: keeps nothing that a command could work on; name a directory or a database")
+    return Database.at(directory)
 
 
 def require_engine(*more: str, extra: str = "engine") -> None:

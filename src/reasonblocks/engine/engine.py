@@ -22,6 +22,8 @@ from .patterns.library import load_library
 from .patterns.retrieval import Retriever
 from .profiles import Profiles
 from .runs.live import Live
+from .runs.prefixes import Prefixes
+from .runs.relay import Relay
 from .runs.scoring import weighing
 from .runs.service import Runs
 from .runs.upkeep import Upkeep
@@ -29,10 +31,15 @@ from .settings import EngineSettings
 from .store.database import Database
 from .store.migrate import prepare
 from .store.news import CHANGES
+from .store.values import now
 from .traces import Traces
 
 INDEX_DIRECTORY = "index"
 SETTLE_SECONDS = 2.0
+LEFT_ALONE_SECONDS = 30.0
+"""How long a process has for the scores of what it stored before others look after it."""
+LEFT_AGAIN_SECONDS = 600.0
+"""How much of what was looked through is looked through again the next time."""
 LOOK_SECONDS = 5.0
 """How often the table of changes is looked at where its writers say so anyway."""
 
@@ -58,13 +65,17 @@ class Engine:
         self._follower = follower = Follower(database, LOOK_SECONDS if news.heard else POLL_SECONDS)
         news.listen(CHANGES, lambda _: follower.notify(local=False))
         self._catalogue = Catalogue(database)
+        self._picked_up_at = 0.0
         self._parts = AsyncExitStack()
         self.live = Live()
+        self._relay = Relay(database, news, self.live)
         self.index = VectorIndex(database, follower, embedding, sources, _index_directory(settings))
         self.retriever = Retriever(self._catalogue, self.index, embedding)
         self.profiles = Profiles(database, transactions, suite, follower.notify)
-        self.evaluator = Evaluator(trajectories, self.retriever.retrieve, self.profiles.custom, judge)
-        self.runs = Runs(database, transactions, trajectories, weighing(self.evaluator), self.live)
+        self.evaluator = Evaluator(
+            trajectories, self.retriever.retrieve, self.profiles.custom, judge, Prefixes(database).read
+        )
+        self.runs = Runs(database, transactions, trajectories, weighing(self.evaluator), self.live, self._relay)
         self.patterns = Patterns(database, follower)
         self.findings = FindingService(
             database, transactions, FindingIndex(self.index, follower, embedding), follower.notify
@@ -76,7 +87,9 @@ class Engine:
             transactions,
             stale_after=settings.stale_after,
             keep_days=settings.keep_days,
-            chores=(self.keys.flush_last_used, lambda: prune_changes(database)),
+            chores=(self.keys.flush_last_used,),
+            shared_chores=(lambda: prune_changes(database), self._pick_up_leftovers),
+            leads=news.leads,
         )
 
     @classmethod
@@ -112,6 +125,7 @@ class Engine:
         await self.profiles.refresh()
         self._follower.listen(KIND, self._catalogue.apply)
         self._follower.listen("profile", self.profiles.refresh)
+        self._follower.listen("key", self.keys.forget)
         self._parts.push_async_callback(self.index.aclose)
         await self.index.open()
 
@@ -121,9 +135,18 @@ class Engine:
         self._parts.push_async_callback(self._follower.aclose)
         self._follower.start()
         self._parts.push_async_callback(self.runs.aclose)
-        self.runs.open()
+        self._relay.start()
+        self._parts.push_async_callback(self._relay.aclose)
+        self.runs.open(leftovers=not self._news.heard)
         self._parts.push_async_callback(self._upkeep.aclose)
         self._upkeep.start()
+
+    async def _pick_up_leftovers(self) -> None:
+        """Score what a process left that has ended: where there are many, nobody else would before the next start."""
+        if self._news.heard:
+            moment, since = now(), self._picked_up_at - LEFT_AGAIN_SECONDS if self._picked_up_at else 0.0
+            self.runs.scorer.pick_up(since, moment - LEFT_ALONE_SECONDS)
+            self._picked_up_at = moment
 
     async def _settle(self) -> None:
         """Give the index a moment, so that the first lookups find what there is; a large one goes on behind them."""

@@ -13,7 +13,7 @@ from .principal import Principal
 from .requests import FindingChange, FindingCreate, FindingInvalidate, FindingSearch
 from .store import tenants
 from .store.changes import Notify, nobody, record
-from .store.database import Database
+from .store.database import Database, asked_again
 from .store.schema import findings
 from .store.transact import Transactions
 from .store.values import dump, dump_given, load, new_id, now, shown
@@ -135,6 +135,7 @@ class FindingService:
 
     # -- reading -----------------------------------------------------------------------------------
 
+    @asked_again
     async def codebases(self, principal: Principal, org_id: str | None = None) -> Codebases:
         """The codebases about which something was found."""
         query = (
@@ -163,6 +164,7 @@ class FindingService:
         nearest = await self._index.search(org_id, codebase_id, request.query, top_k, least=least, admit=admit)
         return FoundFindings([FoundFinding(**_fields(rows[name]), score=score) for name, score in nearest[:top_k]])
 
+    @asked_again
     async def list(self, principal: Principal, codebase_id: str, org_id: str | None = None) -> Findings:
         """The findings about a codebase, newest first, and how many there are in all."""
         meant = _visible(principal, codebase_id, org_id)

@@ -17,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from ...runtime.contain import describe, incidents
 from ...runtime.supervisor import forget_after_fork
 from ..embedding.worker import EmbeddingWorker
+from ..errors import Busy, StoreError
 from ..store.database import Database
 from ..store.values import digest
 from .filling import Filling
@@ -221,7 +222,7 @@ class VectorIndex:
             except Exception as error:
                 incidents.note("the vector index", error)
                 self._trouble = f"the vector index cannot be brought up to date: {describe(error)}; it is tried again"
-                if not isinstance(error, SQLAlchemyError):
+                if not isinstance(error, SQLAlchemyError | StoreError | Busy):
                     self._want_rebuild()  # nobody knows what is in the shard now
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)

@@ -4,18 +4,24 @@
 queries and what is done in a transaction are the same; the few words of SQL that are not are in `words.py`.
 """
 
+import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
 
+from ..errors import Away
 from .news import News
 from .pool import PoolSettings
 from .transact import Transactions
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 
 class Database(ABC):
@@ -63,6 +69,19 @@ class Database(ABC):
     @abstractmethod
     async def aclose(self) -> None:
         """Close every connection."""
+
+
+def asked_again(read: Callable[Given, Awaitable[Result]]) -> Callable[Given, Awaitable[Result]]:
+    """Have something that only reads asked once more if its connection was lost on the way."""
+
+    @functools.wraps(read)
+    async def twice(*arguments: Given.args, **named: Given.kwargs) -> Result:
+        try:
+            return await read(*arguments, **named)
+        except Away:
+            return await read(*arguments, **named)
+
+    return twice
 
 
 def explained(error: DBAPIError) -> str:

@@ -2,27 +2,23 @@
 
 import asyncio
 import contextlib
-import importlib.util
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from sqlalchemy import URL, Connection, NullPool, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
+from sqlalchemy import Connection, NullPool, event
+from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from ...errors import SettingsError
-from ..errors import Busy, StoreError
+from ..errors import Away, Busy
 from .database import Database, explained
 from .news import News
-from .pool import PoolSettings
+from .pool import PoolSettings, checked_url
 from .transact import Transactions
 from .words import be_alone
 
-DRIVER = "postgresql+asyncpg"
-EXAMPLE = f"{DRIVER}://user:password@host/database"
 CONNECT_SECONDS = 10.0
 POOL_SECONDS = 10.0
 """How long a request waits for a connection before it is told to come back."""
@@ -138,7 +134,7 @@ class PostgresDatabase(Database):
         except OSError as error:  # also a timeout
             raise self._away(str(error) or type(error).__name__) from error
 
-    def _refusal(self, error: DBAPIError) -> Busy | StoreError | None:
+    def _refusal(self, error: DBAPIError) -> Busy | Away | None:
         state = sqlstate(error)
         if state in _OVERLOADED:
             return Busy(f"the database has too much to do: {explained(error)}; try again")
@@ -146,29 +142,12 @@ class PostgresDatabase(Database):
             return self._away(explained(error))
         return None
 
-    def _away(self, reason: str) -> StoreError:
-        return StoreError(f"the database {self.name!r} cannot be reached: {reason}; {self.advice}")
+    def _away(self, reason: str) -> Away:
+        return Away(f"the database {self.name!r} cannot be reached: {reason}; {self.advice}")
 
     async def aclose(self) -> None:
         """Close every connection."""
         await self.engine.dispose()
-
-
-def checked_url(given: str) -> URL:
-    """The URL of a database server; an error that says what is expected, and never shows a password."""
-    try:
-        url = make_url(given)
-    except (ArgumentError, ValueError):
-        raise SettingsError(f"database_url is not understood; expected {EXAMPLE}") from None
-    if url.drivername not in (DRIVER, "postgresql", "postgres"):
-        raise SettingsError(f"database_url begins with {url.drivername!r}; expected {EXAMPLE}")
-    if not url.database:
-        raise SettingsError(f"database_url names no database; expected {EXAMPLE}")
-    if importlib.util.find_spec("asyncpg") is None:
-        raise SettingsError(
-            "asyncpg is needed for PostgreSQL and not installed: run `pip install 'reasonblocks[postgres]'`"
-        )
-    return url.set(drivername=DRIVER)
 
 
 def sqlstate(error: DBAPIError) -> str:
