@@ -73,6 +73,7 @@ class Cluster:
         self.folder = folder
         self._data = folder / "data"
         self._port_file = folder / "port"
+        self._settings = SETTINGS
 
     @classmethod
     def of_session(cls, process: int) -> Cluster:
@@ -90,10 +91,16 @@ class Cluster:
             return f"postgresql+asyncpg://{UNPRIVILEGED}@{host}:{port or self.port}/{database}"
         return f"postgresql+asyncpg://{UNPRIVILEGED}@/{database}?host={self.folder}&port={self.port}"
 
-    def ensure(self) -> None:
-        """Make it and start it, unless another process has."""
+    @property
+    def process_id(self) -> int:
+        """Of the server itself."""
+        return int((self._data / "postmaster.pid").read_text().split()[0])
+
+    def ensure(self, *, durable: bool = False) -> None:
+        """Make it and start it, unless another process has; tests have nothing that has to survive a power cut."""
         with self._locked():
             if not self._port_file.exists():
+                self._settings = {} if durable else SETTINGS
                 self._make()
 
     @contextmanager
@@ -117,7 +124,7 @@ class Cluster:
 
     def start(self, port: int | None = None) -> None:
         """Start it, on the port it had unless told."""
-        own = SETTINGS | {"port": str(port or self.port), "unix_socket_directories": str(self.folder)}
+        own = self._settings | {"port": str(port or self.port), "unix_socket_directories": str(self.folder)}
         options = " ".join(f"-c {name}={value}" for name, value in (own | {"listen_addresses": "127.0.0.1"}).items())
         log = str(self.folder / "log")
         self._run("pg_ctl", "-D", str(self._data), "-l", log, "-w", "-t", str(START_SECONDS), "-o", options, "start")

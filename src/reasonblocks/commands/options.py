@@ -55,12 +55,17 @@ def monitors(command: Command) -> Command:
     return command
 
 
-def database_of(data_dir: str | None, database_url: str | None) -> "Database":
+def named_url(database_url: str | None) -> str | None:
+    """The URL that the option gives, or else the environment does."""
+    return database_url or os.environ.get("REASONBLOCKS_DATABASE_URL", "").strip() or None
+
+
+def database_of(data_dir: str | None, database_url: str | None, *, environment: bool = True) -> "Database":
     """The database that the options name, or else the environment does."""
     from ..engine.location import resolve_data_dir
     from ..engine.store.database import Database
 
-    url = database_url or os.environ.get("REASONBLOCKS_DATABASE_URL", "").strip() or None
+    url = named_url(database_url) if environment else database_url
     if url is not None:
         return Database.at(None, url)
     directory = resolve_data_dir(data_dir)

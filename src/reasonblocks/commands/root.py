@@ -4,6 +4,7 @@ import click
 
 from .._version import __version__
 from ..errors import ReasonBlocksError
+from .data import backup, delete_org, export, migrate, restore
 from .demo import demo
 from .index import index
 from .keys import keys
@@ -30,5 +31,5 @@ def reasonblocks() -> None:
     """Watch AI agents while they work, and say the right sentence in time."""
 
 
-for command in (demo, index, keys, replay, report, serve, trace):
+for command in (backup, delete_org, demo, export, index, keys, migrate, replay, report, restore, serve, trace):
     reasonblocks.add_command(command)

@@ -52,7 +52,7 @@ class Beginning:
 
 
 Remember = Callable[[int, int], Awaitable[Beginning | None]]
-"""The steps of a run from one place to another, if somebody has kept them; maybe fewer."""
+"""The steps of a run from one place on towards another, some at a time, if somebody has kept them."""
 
 
 class Shelf:
@@ -151,17 +151,17 @@ class Trajectories:
     ) -> Trajectory | None:
         """What is held of a run with what was kept of it elsewhere, as far as that leads towards `offset`."""
         shorter = held if held is not None and held.length < offset else None
-        beginning = await remember(shorter.length if shorter is not None else 0, offset)
-        if beginning is None:
-            return held
-        if shorter is None:
-            known = task or beginning.task
-            # With no task in the tables nobody can tell what the client said; it says so with the first steps.
-            if not known or (held is not None and len(beginning.steps) < offset):
-                return held
-            shorter = self.suite.start(known)
-        await _advance(shorter, beginning.steps)
-        return shorter
+        while shorter is None or shorter.length < offset:
+            beginning = await remember(shorter.length if shorter is not None else 0, offset)
+            if beginning is None or not beginning.steps:
+                break
+            if shorter is None:
+                # With no task in the tables nobody can tell what the client said; it says so with the first steps.
+                if not (task or beginning.task):
+                    break
+                shorter = self.suite.start(task or beginning.task)
+            await _advance(shorter, beginning.steps)
+        return shorter or held
 
     async def whole_trace(self, org_id: str, steps: Sequence[ObservedStep], task: str = "") -> Observed:
         """Evaluate a trace from its first step; if it continues one that was seen, only what is new is looked at."""

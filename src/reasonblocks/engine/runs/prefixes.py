@@ -12,6 +12,8 @@ from ..monitors.trajectories import Beginning
 from ..store.database import Database, asked_again
 from ..store.schema import runs, steps
 
+PAGE = 200
+"""Steps that are read at once."""
 WAIT_SECONDS = 0.5
 """How long an agent waits for it before its client is told to send the steps."""
 
@@ -24,7 +26,7 @@ class Prefixes:
         self._loop = asyncio.get_running_loop()
 
     async def read(self, org_id: str, project_id: str | None, run_id: str, have: int, wanted: int) -> Beginning | None:
-        """The steps from `have` on up to `wanted`, as many as are there without a gap; `None` if it cannot be told."""
+        """A page of steps from `have` on, up to `wanted` or the first that is missing; `None` if it cannot be told."""
         if asyncio.get_running_loop() is not self._loop:
             return None
         meant = [runs.c.org_id == org_id, runs.c.run_id == run_id]
@@ -33,7 +35,7 @@ class Prefixes:
 
         with contain("the stored steps of a run"):
             async with asyncio.timeout(WAIT_SECONDS):
-                return await _read(self._database, and_(*meant), have, wanted)
+                return await _read(self._database, and_(*meant), have, min(wanted, have + PAGE))
         return None
 
 

@@ -17,7 +17,7 @@ from .database import Database, explained
 from .news import News
 from .pool import PoolSettings, checked_url
 from .transact import Transactions
-from .words import be_alone
+from .words import REPLACED, ZERO, be_alone
 
 CONNECT_SECONDS = 10.0
 POOL_SECONDS = 10.0
@@ -170,7 +170,7 @@ def _without_zeros(
 
 def _cleaned(value: Any) -> Any:
     if isinstance(value, str):
-        return value.replace("\0", "\N{REPLACEMENT CHARACTER}") if "\0" in value else value
+        return value.replace(ZERO, REPLACED) if ZERO in value else value
     if isinstance(value, list):
         return [_cleaned(one) for one in value]
     if isinstance(value, tuple):

@@ -11,6 +11,8 @@ from sqlalchemy.sql.functions import FunctionElement
 from .news import CHANGES
 
 POSTGRES = "postgresql"
+ZERO, REPLACED = "\0", "\N{REPLACEMENT CHARACTER}"
+"""The one character that PostgreSQL cannot keep, and what it keeps instead."""
 ALONE = 7_245_101
 """The advisory lock of those who have to be the only writer."""
 
