@@ -19,7 +19,7 @@ Result = TypeVar("Result")
 _file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 
 
-@click.command()
+@click.command(short_help="Copy a data directory into PostgreSQL, and compare.")
 @options.data_dir
 @click.option("--database-url", metavar="URL", required=True, help="The empty PostgreSQL database it goes to.")
 def migrate(data_dir: str | None, database_url: str) -> None:
@@ -42,7 +42,7 @@ def migrate(data_dir: str | None, database_url: str) -> None:
     _tell(tallies, mended, f"copied to {target.name} and compared")
 
 
-@click.command()
+@click.command(short_help="Write all that a database holds into a file.")
 @_file
 @options.data_dir
 @options.database_url
@@ -66,7 +66,7 @@ def backup(file: Path, data_dir: str | None, database_url: str | None) -> None:
     _tell(tallies, 0, f"written to {file}")
 
 
-@click.command()
+@click.command(short_help="Write what a backup holds into an empty database.")
 @_file
 @options.data_dir
 @options.database_url
@@ -90,7 +90,7 @@ def restore(file: Path, data_dir: str | None, database_url: str | None) -> None:
     _tell(tallies, mended, f"restored to {database.name} and compared")
 
 
-@click.command()
+@click.command(short_help="Write what one organisation has into a file.")
 @click.argument("org")
 @_file
 @options.data_dir
@@ -114,7 +114,7 @@ def export(org: str, file: Path, data_dir: str | None, database_url: str | None)
     _tell(tallies, 0, f"written to {file}")
 
 
-@click.command("delete-org")
+@click.command("delete-org", short_help="Delete all that one organisation has.")
 @click.argument("org")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @options.data_dir

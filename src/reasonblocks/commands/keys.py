@@ -14,7 +14,7 @@ from . import options
 Result = TypeVar("Result")
 
 
-@click.group()
+@click.group(short_help="Create, list and revoke the keys of a server.")
 def keys() -> None:
     """Create, list and revoke the keys of a server; it may be running."""
 
