@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from langchain_anthropic.middleware import AnthropicPromptCachingMiddleware
 from commands.conftest import Server
 from commands.story import QUESTION, command
 from reasonblocks import ReasonBlocks
+from reasonblocks.commands.doctoring import packages
 from reasonblocks.commands.doctoring.agents import middleware_of, stack
 from reasonblocks.commands.doctoring.stack import layer_of, stack_findings
 from reasonblocks.errors import SettingsError
@@ -114,12 +117,12 @@ def test_a_server_and_its_key_are_looked_at(server: Server) -> None:
 
 def test_a_server_that_is_away_a_wrong_key_and_half_a_server(server: Server) -> None:
     """Each is a problem with what to do, and the rest is looked at all the same."""
-    away = findings(code=1, REASONBLOCKS_BASE_URL="http://127.0.0.1:1", REASONBLOCKS_API_KEY="key")
+    away = findings(code=1, REASONBLOCKS_BASE_URL="http://127.0.0.1:1", REASONBLOCKS_API_KEY="no-such-key-0001")
     assert ["cannot be reached" in problem for problem in of_level(away, "problem")] == [True]
     assert "OpenTelemetry" in topics(away)
-    wrong = findings(code=1, REASONBLOCKS_BASE_URL=server.url, REASONBLOCKS_API_KEY="wrong")
+    wrong = findings(code=1, REASONBLOCKS_BASE_URL=server.url, REASONBLOCKS_API_KEY="no-such-key-0002")
     assert ["keys create" in problem for problem in of_level(wrong, "problem")] == [True]
-    half = findings(code=1, REASONBLOCKS_API_KEY="key")
+    half = findings(code=1, REASONBLOCKS_API_KEY="no-such-key-0001")
     assert ["REASONBLOCKS_BASE_URL" in problem for problem in of_level(half, "problem")] == [True]
 
 
@@ -136,6 +139,47 @@ def test_the_table_has_a_last_line(tmp_path: Path) -> None:
     assert "-> did you mean REASONBLOCKS_STEP_TIMEOUT?" in shown
     paths = [line for line in shown.splitlines() if str(tmp_path) in line]
     assert max(len(line) for line in shown.splitlines() if line not in paths) <= 80
+
+
+# -- packages --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Have a package of a version installed, as far as its metadata tell."""
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+
+    def installed(name: str, version: str) -> None:
+        folder = tmp_path / "site" / f"{name.replace('-', '_')}-{version}.dist-info"
+        folder.mkdir(parents=True)
+        (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        importlib.invalidate_caches()
+
+    return installed
+
+
+def test_a_langchain_that_is_too_old_is_a_problem(install: Callable[[str, str], None]) -> None:
+    """With the range that works, and the command that installs it."""
+    install("langchain", "0.3.27")
+    (found,) = [one for one in packages.frameworks() if one.level == "problem"]
+    assert found.says.startswith("langchain is 0.3.27; expected <2,>=1.4")
+    assert found.do.startswith("run pip install 'langchain")
+
+
+def test_opentelemetry_is_looked_at_step_by_step(
+    install: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The SDK, an exporter for it, an endpoint for that; a password in the endpoint is not shown."""
+    for name in [name for name in os.environ if name.startswith("OTEL_")]:
+        monkeypatch.delenv(name)
+    install("opentelemetry-sdk", "1.30.0")
+    install("opentelemetry-exporter-otlp-proto-http", "1.30.0")
+    assert [one.level for one in packages.telemetry()] == ["ok", "warning"]
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "https://me:secret@collector.example:4318")
+    assert [one.level for one in packages.telemetry()] == ["ok", "ok"]
+    assert [one for one in packages.telemetry() if "secret" in one.says] == []
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+    assert [one.level for one in packages.telemetry()] == ["ok", "ok", "warning"]
 
 
 # -- a stack ---------------------------------------------------------------------------------------
@@ -240,7 +284,7 @@ from langchain.agents.middleware import ModelRetryMiddleware
 from reasonblocks import ReasonBlocks
 from support.agents import ScriptedModel, lookup
 
-rb = ReasonBlocks("key", base_url="http://127.0.0.1:1")
+rb = ReasonBlocks("no-such-key-0003", base_url="http://127.0.0.1:1")
 stack = [rb.middleware(), ModelRetryMiddleware()]
 agent = create_agent(ScriptedModel(["done"]), [lookup], middleware=stack)
 number = 7

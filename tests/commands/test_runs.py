@@ -137,10 +137,10 @@ def test_a_directory_that_cannot_be_written_is_named() -> None:
 @pytest.mark.parametrize("arguments", [["runs"], ["stats"], ["patterns", "list"], ["explain", "r"]])
 def test_a_server_that_is_away_or_refuses_the_key_is_named(server: Server, arguments: list[str]) -> None:
     """Its address, the variable of the key, and what to do."""
-    away = complaint(*arguments, REASONBLOCKS_BASE_URL="http://127.0.0.1:1", REASONBLOCKS_API_KEY="key")
+    away = complaint(*arguments, REASONBLOCKS_BASE_URL="http://127.0.0.1:1", REASONBLOCKS_API_KEY="no-such-key-0001")
     assert "http://127.0.0.1:1" in away
     assert "reasonblocks serve" in away
-    refused = complaint(*arguments, REASONBLOCKS_BASE_URL=server.url, REASONBLOCKS_API_KEY="wrong")
+    refused = complaint(*arguments, REASONBLOCKS_BASE_URL=server.url, REASONBLOCKS_API_KEY="no-such-key-0002")
     assert "REASONBLOCKS_API_KEY" in refused
     assert "reasonblocks keys create" in refused
 
@@ -155,7 +155,7 @@ def test_what_is_not_rb_api_is_said_to_be_so(standin: object) -> None:
 def test_half_a_server_is_refused(told: Path) -> None:
     """A URL without a key, a key without a URL, and two places at once."""
     assert "no API key in REASONBLOCKS_API_KEY" in complaint("runs", "--base-url", "http://127.0.0.1:1")
-    assert "without a URL" in complaint("runs", REASONBLOCKS_API_KEY="key")
+    assert "without a URL" in complaint("runs", REASONBLOCKS_API_KEY="no-such-key-0001")
     assert "one of them" in complaint("runs", "--base-url", "http://127.0.0.1:1", "--data-dir", told, code=2)
     assert ":memory:" in complaint("runs", "--data-dir", ":memory:")
 

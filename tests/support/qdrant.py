@@ -22,6 +22,7 @@ from reasonblocks.engine.index.cluster.record import Record
 from reasonblocks.engine.index.cluster.settings import MEMORY, QdrantOptions
 from reasonblocks.engine.index.leadership import Leadership, always
 from support.contents import Contents, direction
+from support.parts import PATIENCE
 
 URL = os.environ.get("REASONBLOCKS_TEST_QDRANT_URL", "").strip() or MEMORY
 """Read here: no test sees the variable itself."""
@@ -50,8 +51,8 @@ class Rig:
         return self._shared or AsyncQdrantClient(url=URL, check_compatibility=False)
 
     def make(self, *, leadership: Leadership = always, previous: str | None = None, **options: Any) -> Any:
-        """What makes an index on this cluster, as `opened` takes it."""
-        settings = QdrantOptions(prefix=self.prefix, **options)
+        """What makes an index on this cluster, as `opened` takes it; with patience, where a test is not about time."""
+        settings = QdrantOptions(prefix=self.prefix, **{"timeout": PATIENCE, **options})
 
         def make(database: Any, follower: Any, embedding: Any, sources: Any) -> ClusterIndex:
             cluster = Cluster(URL, settings, lambda: Through(self, self.client()))  # type: ignore[arg-type,return-value]

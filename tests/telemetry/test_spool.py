@@ -15,6 +15,7 @@ from langchain.agents import create_agent
 from reasonblocks import ReasonBlocks
 from reasonblocks.errors import SettingsError
 from reasonblocks.runtime.contain import incidents
+from reasonblocks.telemetry.parcel import weight_of
 from reasonblocks.telemetry.spool.policy import SpoolPolicy
 from support.agents import ScriptedModel, call, lookup, say
 from support.standin import Fault, Standin
@@ -323,6 +324,22 @@ def test_without_a_spool_the_mailbox_is_bounded_by_bytes(new_server: Standin, co
     new_server.wait_for(lambda: new_server.runs["a"].lost_steps == stats["dropped"]["mailbox full"])
     assert new_server.runs["a"].finishes == ["success"]
     assert 599 in new_server.runs["a"].steps
+
+
+@pytest.mark.parametrize(
+    ("event", "least", "most"),
+    [
+        ({"type": "step", "thought": "x" * 50_000}, 50_000, 60_000),
+        ({"type": "step", "thought": None, "observation": 5, "intervention_texts": 7}, 1_000, 6_000),
+        ({"type": "step", "intervention_texts": ["x" * 9_000, 3]}, 9_000, 15_000),
+        ({"type": "step"} | {f"field {n}": "x" * 1_000 for n in range(50)}, 50_000, 60_000),
+        ({"type": "run_start", "metadata": {"deep": [{"text": "x" * 70_000}]}}, 70_000, 75_000),
+    ],
+    ids=["long", "odd", "guidance", "many fields", "metadata"],
+)
+def test_the_weight_of_an_event_is_that_of_its_texts(event: dict[str, Any], least: int, most: int) -> None:
+    """Estimated, not encoded; whatever a caller's redaction made of it."""
+    assert least < weight_of(event) < most
 
 
 # -- when it cannot be used ----------------------------------------------------------------------------------

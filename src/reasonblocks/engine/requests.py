@@ -205,7 +205,7 @@ class PatternCreate(msgspec.Struct):
     model_family: Label | None = None
     status: Status | None = None
     org_id: Name | None = None
-    pattern_id: Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^\S+$(?!\n)")] | None = None
+    pattern_id: Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^\s\x00-\x1f\x7f]+$(?!\n)")] | None = None
     """Counts for admins only; others get a new one."""
     provenance: Provenance | None = None
     source_trace_id: Name | None = None

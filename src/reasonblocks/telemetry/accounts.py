@@ -71,6 +71,23 @@ class Accounts:
         if self._waiting:
             self._release()
 
+    def delivered(self, parcels: Iterable[Parcel]) -> None:
+        """Many at once are delivered: as `settle` for each, only sooner."""
+        with self._lock:
+            for parcel in parcels:
+                if parcel.done:
+                    continue
+                parcel.done = True
+                if parcel.origin is Origin.MEMORY:
+                    self._open.pop(parcel.number, None)
+                    self.sent += 1
+                elif parcel.origin is not Origin.OURS:
+                    self._leave(parcel)
+                    self.sent += 1
+                    self.replayed += 1
+        if self._waiting:
+            self._release()
+
     def _leave(self, parcel: Parcel) -> None:
         if parcel.origin is Origin.MEMORY:
             self._open.pop(parcel.number, None)

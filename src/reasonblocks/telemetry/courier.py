@@ -86,11 +86,14 @@ class Courier:
         """The first of these, within the number and the bytes that one request may carry."""
         piece: list[Parcel] = []
         room = BODY_ROOM
+        most = self._portion.size
         for parcel in parcels:
-            if parcel.done or not self._ready(parcel):
+            if parcel.done or (parcel.encoded is None and not self._ready(parcel)):
+                continue
+            if parcel.origin is Origin.OURS and not self._ready(parcel):
                 continue
             room -= len(parcel.encoded or b"") + 1
-            if piece and (room < 0 or len(piece) >= self._portion.size):
+            if piece and (room < 0 or len(piece) >= most):
                 break
             piece.append(parcel)
         return piece
@@ -110,6 +113,9 @@ class Courier:
     def _succeeded(self, piece: Sequence[Parcel], refused: Sequence[tuple[int, str]]) -> None:
         self.pause.end()
         self._portion.grow()
+        if not refused:
+            self._accounts.delivered(piece)
+            return
         reasons = dict(refused)
         for index, parcel in enumerate(piece):
             reason = reasons.get(index)

@@ -11,6 +11,8 @@ from ..api.wire import encode_event
 
 STEP_WEIGHT, OTHER_WEIGHT = 3_000, 800
 """About what a step, and any other event, takes besides its texts."""
+FIELDS_OF_A_STEP = 19
+LONG_TEXTS = ("thought", "action_input", "observation", "action")
 MOST_NODES = 1_000
 
 
@@ -67,22 +69,23 @@ class Parcel:
 
 def weight_of(event: Event) -> int:
     """About how many bytes an event takes, from the lengths of its texts: nothing is encoded on an agent's thread."""
-    step = event.get("type") == "step"
-    weight = STEP_WEIGHT if step else OTHER_WEIGHT
-    for value in event.values():
-        if type(value) is str:
-            weight += len(value)
-        elif type(value) is list:
-            for item in value:
-                if type(item) is str:
-                    weight += len(item)
-    if not step:
-        weight += _weight_within(event.get("metadata"))
+    if event["type"] != "step":
+        return OTHER_WEIGHT + _weight_within(event)
+    if len(event) > FIELDS_OF_A_STEP:  # a caller's redaction has added some
+        return STEP_WEIGHT + _weight_within(event)
+    weight = STEP_WEIGHT
+    for name in LONG_TEXTS:
+        text = event.get(name)
+        if type(text) is str:
+            weight += len(text)
+    texts = event.get("intervention_texts")
+    if type(texts) is list and texts:
+        weight += _weight_within(texts)
     return weight
 
 
 def _weight_within(value: Any) -> int:
-    """About what lies in the metadata of a caller, who may have put anything there."""
+    """About what lies in something that a caller may have put anything into."""
     weight, nodes, left = 0, 0, [value]
     while left and nodes < MOST_NODES:
         nodes += 1

@@ -8,7 +8,7 @@ import re
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from .claim_words import ANY_ONE, COUNTED, DEFINITE, POINTS_BACK, STATES
@@ -173,11 +173,11 @@ class Restatements:
             past.at >= at and (past.changed & said or (past.heard & said).bit_count() >= least) for past in self._events
         )
 
-    def _is_too_old(self) -> bool:
-        """Whether so much has happened since the oldest sentence that it would not be compared any more."""
-        if not self._said or not self._events:
-            return False
-        return next(iter(self._said.values())).at < self._events[0].at
+    def _forget(self) -> None:
+        """Let go of sentences since which so much has happened that they would not be compared any more."""
+        since = self._events[0].at if self._events else 0
+        for key in [key for key, _ in takewhile(lambda said: said[1].at < since, self._said.items())]:
+            del self._said[key]
 
     def _other_number(self, place: str, slot: _Slot) -> Turned | None:
         """What was said before of the same thing, if it had another number, and this one comes from nowhere."""
@@ -209,8 +209,9 @@ class Restatements:
             alone = held is None or (held.alone and held.value == slot.value)
             self._slots[place] = slot._replace(alone=alone)
             self._slots.move_to_end(place)
-        while len(self._said) > _MOST_SENTENCES or self._is_too_old():
+        while len(self._said) > _MOST_SENTENCES:
             self._said.popitem(last=False)
+        self._forget()
         while len(self._slots) > _MOST_SLOTS:
             self._slots.popitem(last=False)
         if len(self._numbers) < _MOST_NUMBERS:

@@ -36,10 +36,10 @@ async def list_patterns(
     summary="Add a pattern",
     tags=["library"],
     status_code=201,
-    responses=refusals(403, body=True),
+    responses=refusals(403, 409, body=True),
 )
 async def create_pattern(data: JsonBody[PatternCreate], request: ApiRequest, org_id: OrgInQuery = "") -> Pattern:
-    """E1 into one's own organisation; E2 and E3 by admins only."""
+    """E1 into one's own organisation; E2 and E3 by admins only, who may also choose an id."""
     return await request.engine.patterns.create(request.principal, within(data, org_id))
 
 

@@ -149,21 +149,21 @@ async def test_an_outage_while_it_is_closed_and_opened_loses_nothing(tmp_path: P
 
 async def test_a_lookup_keeps_its_deadline_and_the_loop_free(tmp_path: Path, rig: Rig) -> None:
     """A cluster that does not answer costs its time limit, then nothing: after three failures it is not even asked."""
-    async with opened(tmp_path, make_index=rig.make(timeout=0.2)) as parts:
+    async with opened(tmp_path, make_index=rig.make(timeout=0.5)) as parts:
         pattern = await parts.patterns.create(ADMIN, e2("going in circles"))
         await parts.settle()
         await until(lambda: "query_batch_points" in rig.calls)  # the first search that nobody asked for
         rig.fault = silent
         for _ in range(3):
             began = time.monotonic()
-            with pytest.raises(IndexFailure, match=r"did not answer a lookup within 0\.2 s"):
+            with pytest.raises(IndexFailure, match=r"did not answer a lookup within 0\.5 s"):
                 await found(parts, "going in circles")
-            assert 0.15 < time.monotonic() - began < 2.0
+            assert 0.45 < time.monotonic() - began < 2.0
 
         began = time.monotonic()
         with pytest.raises(IndexFailure, match="asked again in a moment"):
             await found(parts, "quite another question with circles in it")
-        assert time.monotonic() - began < 0.1
+        assert time.monotonic() - began < 0.4
         assert "lookups bring nothing" in parts.index.state()
 
         rig.fault = None

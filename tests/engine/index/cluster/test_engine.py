@@ -45,7 +45,7 @@ async def engine_on(url: str, data_dir: Path | None, **options: Any) -> AsyncIte
         data_dir=data_dir,
         embeddings=WordEmbeddings(),
         qdrant_url=url,
-        qdrant=QdrantOptions(**options),
+        qdrant=QdrantOptions(**{"timeout": PATIENCE, **options}),
         static_keys=("static-admin-key",),
     )
     engine = await Engine.open(settings)
@@ -146,7 +146,7 @@ async def served(engine: Engine) -> AsyncIterator[httpx.AsyncClient]:
 
 async def test_an_outage_degrades_lookups_and_nothing_else(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """`ready` says so, lookups are 503 with a reason, edits and ingest go through; afterwards everything is there."""
-    async with front(KEY) as there, engine_on(there.url, tmp_path, api_key=Secret(KEY), timeout=0.5) as engine:
+    async with front(KEY) as there, engine_on(there.url, tmp_path, api_key=Secret(KEY)) as engine:
         before = await add(engine)
         await settle(engine)
         async with served(engine) as client:
@@ -198,7 +198,7 @@ async def hold_all(_: web.Request) -> web.Response | None:
 @pytest.mark.parametrize("trouble", [refuse_all, garble_all, hold_all], ids=lambda trouble: trouble.__name__)
 async def test_answers_that_are_none_are_an_outage_too(tmp_path: Path, trouble: Any) -> None:
     """Whatever comes back, lookups fail within their time limit, and all is well when it is over."""
-    async with front() as there, engine_on(there.url, tmp_path, timeout=0.3) as engine:
+    async with front() as there, engine_on(there.url, tmp_path, timeout=1.0) as engine:
         name = await add(engine)
         await settle(engine)
         there.trouble = trouble
@@ -226,7 +226,7 @@ async def test_an_embedded_agent_is_told_why_there_is_nothing(tmp_path: Path, mo
     """By the variables, in process, from a loop of its own: the reason ends up in the step's errors."""
     async with front() as there:
         monkeypatch.setenv("REASONBLOCKS_QDRANT_URL", there.url)
-        monkeypatch.setenv("REASONBLOCKS_QDRANT_TIMEOUT", "0.5")
+        monkeypatch.setenv("REASONBLOCKS_QDRANT_TIMEOUT", "10")
         backend = await asyncio.to_thread(EmbeddedBackend, tmp_path)
         try:
             query = Query("e2", "I ran the command again and got exactly the same error", 2, "", "loop")
