@@ -8,9 +8,9 @@
 The same work is given to one server on SQLite and to servers with 1, 2 and 4 workers on PostgreSQL, by so many clients
 at once, each with a kept connection.
 
+evaluate    one new step a call, runs of 50 steps; the database has nothing to do with it.
 ingest      batches of 100 steps of ten runs, each answered once it is committed; the scoring that follows goes on
             beside it and takes the same processors.
-evaluate    one new step a call, runs of 50 steps.
 
 Throughput is told as a ratio to one worker on PostgreSQL: it depends on the machine, on the clients, who run on it as
 well, and on whatever else does. Processor time of a request, of all processes of the server and of the database,
@@ -173,7 +173,7 @@ def databases(given: str | None) -> Iterator[tuple[Callable[[], str], list[psuti
 def run(seconds: float, database_url: str | None) -> None:
     """Measure everything and print it."""
     print(report.machine())
-    works: dict[str, Work] = {"ingest": ingest, "evaluate": evaluate}
+    works: dict[str, Work] = {"evaluate": evaluate, "ingest": ingest}  # which leaves scoring behind it, so it is last
     results: dict[str, list[Result]] = {name: [] for name in works}
     with ExitStack() as stack:
         another, processes = stack.enter_context(databases(database_url))
