@@ -78,6 +78,8 @@ def echo(lines: Iterable[str]) -> None:
     """Print lines."""
     for line in lines:
         click.echo(line)
+
+
 def named_url(database_url: str | None) -> str | None:
     """The URL that the option gives, or else the environment does."""
     return database_url or os.environ.get("REASONBLOCKS_DATABASE_URL", "").strip() or None

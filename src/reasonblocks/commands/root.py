@@ -44,9 +44,7 @@ class Commands(click.Group):
         """One of them; loaded here."""
         if name not in COMMANDS:
             return None
-        command: click.Command = getattr(
-            import_module(f".{COMMANDS[name]}", __package__), name.replace("-", "_")
-        )
+        command: click.Command = getattr(import_module(f".{COMMANDS[name]}", __package__), name.replace("-", "_"))
         return command
 
     def invoke(self, context: click.Context) -> object:

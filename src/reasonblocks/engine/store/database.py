@@ -6,10 +6,10 @@ queries and what is done in a transaction are the same; the few words of SQL tha
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
@@ -71,7 +71,7 @@ class Database(ABC):
         """Close every connection."""
 
 
-def asked_again(read: Callable[Given, Awaitable[Result]]) -> Callable[Given, Awaitable[Result]]:
+def asked_again(read: Callable[Given, Awaitable[Result]]) -> Callable[Given, Coroutine[Any, Any, Result]]:
     """Have something that only reads asked once more if its connection was lost on the way."""
 
     @functools.wraps(read)
