@@ -9,6 +9,7 @@ import threading
 import time
 import traceback
 from collections.abc import Iterator
+from typing import Any
 
 import blockbuster.blockbuster
 import hypothesis
@@ -16,7 +17,16 @@ import pytest
 from blockbuster import BlockBuster, BlockingError, blockbuster_ctx
 
 from reasonblocks.runtime.supervisor import runtime
-from support.fixtures import capable_standin, standin  # noqa: F401  fixtures for every test
+from support.cluster import Cluster
+from support.fixtures import (  # noqa: F401  fixtures for every test
+    capable_standin,
+    cluster,
+    database_name,
+    place,
+    postgres_url,
+    session_process,
+    standin,
+)
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is not a failure
 hypothesis.settings.load_profile("untimed")
@@ -41,11 +51,31 @@ MAY_BLOCK = [
 ]
 """What may block while a loop runs in its thread: the call, and the file and function it is made in."""
 
+MAY_DO_ANYTHING = [
+    # Alembic reads files; on a database server it does so on an event loop that nobody else uses
+    ("reasonblocks/engine/store/migrate.py", "upgrade"),
+    # a new connection to a database server looks for the user's password file and certificates, and there are few
+    ("asyncpg/connect_utils.py", "_parse_connect_dsn_and_args"),
+]
+"""Where any call may block."""
+
 LOOPS = {"asyncio": ("asyncio", {"use_uvloop": False}), "uvloop": ("asyncio", {"use_uvloop": True})}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--all-loops", action="store_true", help="run async tests on uvloop as well")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker process whose it is."""
+    node.workerinput["session_process"] = os.getpid()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End the database server that tests may have started, once all of them are over."""
+    if not hasattr(config, "workerinput"):
+        Cluster.of_session(session_process(config)).remove()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -85,7 +115,7 @@ class RecordedBlockingError(BlockingError):
 def _from_our_code(stack: traceback.StackSummary) -> list[traceback.FrameSummary]:
     """The innermost frame of the package, its two callers, and what it called."""
     package = tuple(sys.modules["reasonblocks"].__path__)
-    innermost = max(place for place, frame in enumerate(stack) if frame.filename.startswith(package))
+    innermost = max(index for index, frame in enumerate(stack) if frame.filename.startswith(package))
     return stack[max(0, innermost - 2) :]
 
 
@@ -99,6 +129,9 @@ def blocking_calls_raise() -> Iterator[BlockBuster]:
     with pytest.MonkeyPatch.context() as patch, blockbuster_ctx("reasonblocks") as watch:
         for call, file, function in MAY_BLOCK:
             watch.functions[call].can_block_in(file, function)
+        for watched in watch.functions.values():
+            for file, function in MAY_DO_ANYTHING:
+                watched.can_block_in(file, function)
         patch.setattr(blockbuster.blockbuster, "BlockingError", RecordedBlockingError)
         yield watch
 

@@ -89,6 +89,21 @@ def ours(data_dir: Path, key: str = "", log_level: str = "warning") -> Iterator[
 
 
 @contextlib.contextmanager
+def shared(database_url: str, workers: int, key: str) -> Iterator[Server]:
+    """rb-api on a database server, with so many workers."""
+    own = {"DATABASE_URL": database_url, "WORKERS": str(workers), "DATA_DIR": ":memory:", "LOG_LEVEL": "warning"}
+    environment = {"RATE": "1000000", "BURST": "1000000", "KEYS": key, "PORT": "0", **own}
+    if workers > 1:
+        environment["QDRANT_URL"] = ":memory:"
+    named = {f"REASONBLOCKS_{name}": value for name, value in environment.items()}
+    with _running(["-m", "reasonblocks", "serve"], named) as server:
+        server.key = key
+        with _connected(server):
+            _await_ready(server)
+            yield server
+
+
+@contextlib.contextmanager
 def bare(answers: Path, key: str) -> Iterator[Server]:
     """The bare routes."""
     with _running([str(Path(__file__).parent / "bare.py"), str(answers)], {}) as server:
@@ -105,7 +120,7 @@ def _running(arguments: Sequence[str], environment: dict[str, str]) -> Iterator[
             [sys.executable, *arguments],
             stdout=subprocess.PIPE,
             stderr=said,
-            env={**os.environ, **environment, "REASONBLOCKS_KEYS": ""},
+            env={**os.environ, "REASONBLOCKS_KEYS": "", **environment},
             text=True,
             start_new_session=True,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +12,7 @@ from reasonblocks.engine.findings import FindingService
 from reasonblocks.engine.index.findings import Admit
 from reasonblocks.engine.principal import Principal
 from reasonblocks.engine.requests import FindingChange, FindingCreate, FindingInvalidate, FindingSearch
+from support.cluster import Place
 
 ACME, RIVAL, ADMIN = Principal("1", "acme"), Principal("2", "rival"), Principal("3")
 WEB, OPS = Principal("4", "acme", "web"), Principal("5", "acme", "ops")
@@ -34,8 +34,8 @@ class CarelessIndex:
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with opened(tmp_path) as store:
+async def store(place: Place) -> AsyncIterator[Store]:
+    async with opened(place) as store:
         yield store
 
 

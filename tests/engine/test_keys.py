@@ -12,13 +12,15 @@ from sqlalchemy import event
 from engine.store.opened import Store, opened
 from reasonblocks.engine import keys as keys_module
 from reasonblocks.engine.errors import Invalid, NotFound
+from reasonblocks.engine.index.follower import Follower
 from reasonblocks.engine.keys import Keys
 from reasonblocks.engine.principal import Principal
+from support.cluster import Place
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with opened(tmp_path) as store:
+async def store(place: Place) -> AsyncIterator[Store]:
+    async with opened(place) as store:
         yield store
 
 
@@ -139,11 +141,9 @@ async def test_revoked_key_is_worthless_at_once(keys: Keys) -> None:
     assert await keys.revoke(plain) == await keys.revoke(key.shown) == revoked
 
 
-async def test_key_revoked_by_another_process_is_worthless_soon(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_key_revoked_by_another_process_is_worthless_soon(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that knows the key asks again when its trust runs out."""
-    async with opened(tmp_path) as here, opened(tmp_path) as there:
+    async with opened(place) as here, opened(place) as there:
         ours, theirs = Keys(here.database, here.transactions), Keys(there.database, there.transactions)
         key, plain = await ours.create("acme")
         assert await theirs.authenticate(plain) is not None
@@ -152,6 +152,26 @@ async def test_key_revoked_by_another_process_is_worthless_soon(
         monkeypatch.setattr(keys_module.time, "monotonic", lambda: clock)
         assert theirs.known(plain) is None
         assert await theirs.authenticate(plain) is None
+
+
+async def test_key_revoked_by_another_process_is_worthless_once_the_follower_looks(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long it would be trusted: a revocation is among the changes that every process follows."""
+    monkeypatch.setattr(keys_module, "TRUSTED_SECONDS", 1_000.0)
+    async with opened(place) as here, opened(place) as there:
+        ours, theirs = Keys(here.database, here.transactions), Keys(there.database, there.transactions)
+        follower = Follower(there.database, poll_seconds=0.02)
+        follower.listen("key", theirs.forget)
+        await follower.open()
+        follower.start()
+        key, plain = await ours.create("acme")
+        assert await theirs.authenticate(plain) is not None
+        await ours.revoke(key.key_id)
+        async with asyncio.timeout(5):
+            while theirs.known(plain) is not None:  # noqa: ASYNC110  nothing tells of it
+                await asyncio.sleep(0.01)
+        await follower.aclose()
 
 
 async def test_unknown_key_cannot_be_revoked(keys: Keys) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -17,13 +16,14 @@ from reasonblocks.engine.monitors.suite import MonitorSuite
 from reasonblocks.engine.principal import Principal
 from reasonblocks.engine.profiles import Profiles
 from reasonblocks.engine.requests import ProfileChange, ProfileCreate
+from support.cluster import Place
 
 ACME, RIVAL, ADMIN = Principal("1", "acme"), Principal("2", "rival"), Principal("3")
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with opened(tmp_path) as store:
+async def store(place: Place) -> AsyncIterator[Store]:
+    async with opened(place) as store:
         yield store
 
 
@@ -150,10 +150,10 @@ async def test_an_org_has_a_bounded_number_of_profiles(profiles: Profiles, monke
     await profiles.create(RIVAL, mine("c"))
 
 
-async def test_profile_of_another_process_is_at_hand_after_a_refresh(tmp_path: Path) -> None:
+async def test_profile_of_another_process_is_at_hand_after_a_refresh(place: Place) -> None:
     """What is at hand follows the tables, whoever wrote them."""
     suite = MonitorSuite(BUILT_IN)
-    async with opened(tmp_path) as here, opened(tmp_path) as there:
+    async with opened(place) as here, opened(place) as there:
         ours, theirs = (Profiles(store.database, store.transactions, suite) for store in (here, there))
         await ours.create(ACME, mine())
         assert theirs.custom("acme", "mine") is None

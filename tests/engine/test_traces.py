@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,13 +14,14 @@ from reasonblocks.engine.principal import LOCAL, Principal
 from reasonblocks.engine.requests import TraceUpload
 from reasonblocks.engine.store.values import load
 from reasonblocks.engine.traces import Traces
+from support.cluster import Place
 
 ACME, RIVAL, ADMIN = Principal("1", "acme"), Principal("2", "rival"), Principal("3")
 
 
 @pytest.fixture
-async def store(tmp_path: Path) -> AsyncIterator[Store]:
-    async with opened(tmp_path) as store:
+async def store(place: Place) -> AsyncIterator[Store]:
+    async with opened(place) as store:
         yield store
 
 

@@ -21,7 +21,7 @@ from reasonblocks.server.run import serve
 from reasonblocks.server.settings import ServerSettings
 serve(ServerSettings.from_environment())
 """
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 90.0
 
 
 class ServerProcess:
@@ -65,6 +65,11 @@ class ServerProcess:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self.printed.append(line.rstrip("\n"))
+
+    @property
+    def process_id(self) -> int:
+        """Of the process itself, or of the supervisor of its workers."""
+        return self._process.pid
 
     @property
     def url(self) -> str:

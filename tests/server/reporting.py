@@ -82,6 +82,11 @@ class Reporter:
             except httpx.TransportError:
                 return
 
+    def go_on(self, client: httpx.Client) -> None:
+        """Send what is next, or once more what was not acknowledged."""
+        self.pending = self.pending or self._next()
+        self.send(client)
+
     def send(self, client: httpx.Client) -> None:
         """Send what is pending; once that returns it is acknowledged."""
         if self.single:

@@ -1,6 +1,7 @@
 """`reasonblocks index`: the vector index, which is derived from the database."""
 
 import asyncio
+from dataclasses import replace
 
 import click
 
@@ -15,16 +16,18 @@ def index() -> None:
 
 @index.command()
 @options.data_dir
+@options.database_url
 @options.embeddings
-def rebuild(data_dir: str | None, embeddings: str | None) -> None:
+def rebuild(data_dir: str | None, database_url: str | None, embeddings: str | None) -> None:
     """Make the vector index anew from the database; processes that are running make theirs anew as well."""
     options.require_engine()
     from ..engine.engine import Engine
     from ..engine.location import resolve_data_dir
     from ..engine.settings import EngineSettings
 
-    settings = EngineSettings.from_environment(resolve_data_dir(data_dir), embeddings)
-    if settings.data_dir is None:
+    url = options.named_url(database_url)
+    settings = replace(EngineSettings.from_environment(resolve_data_dir(data_dir), embeddings), database_url=url)
+    if settings.data_dir is None and url is None:
         raise SettingsError("there is nothing to rebuild in :memory:, which keeps nothing; name a directory")
 
     async def rebuilt() -> int:

@@ -7,18 +7,14 @@ from typing import TypeVar
 import click
 
 from ..engine.keys import Keys
-from ..engine.location import resolve_data_dir
 from ..engine.principal import DEFAULT_ORG
-from ..engine.store.database import Database
 from ..engine.store.migrate import prepare
-from ..engine.store.transact import Transactions
-from ..errors import SettingsError
 from . import options
 
 Result = TypeVar("Result")
 
 
-@click.group()
+@click.group(short_help="Create, list and revoke the keys of a server.")
 def keys() -> None:
     """Create, list and revoke the keys of a server; it may be running."""
 
@@ -29,48 +25,47 @@ def keys() -> None:
 @click.option("--name", default="", help="What the key is for, to know it again.")
 @click.option("--test", "is_test", is_flag=True, help="Make a key that starts with rb_test_ instead of rb_live_.")
 @options.data_dir
-def create(org: str, project: str | None, name: str, is_test: bool, data_dir: str | None) -> None:
+@options.database_url
+def create(org: str, project: str | None, name: str, is_test: bool, **where: str | None) -> None:
     """Create a key and print it, alone on its line. It is not shown again: only its hash is kept."""
-    _, plain = _with_keys(data_dir, lambda held: held.create(org, project, "test" if is_test else "live", name))
+    _, plain = _with_keys(where, lambda held: held.create(org, project, "test" if is_test else "live", name))
     click.echo(plain)
 
 
 @keys.command("list")
 @click.option("--org", help="Only those of this organisation.")
 @options.data_dir
-def list_keys(org: str | None, data_dir: str | None) -> None:
+@options.database_url
+def list_keys(org: str | None, **where: str | None) -> None:
     """List the keys, without the keys themselves."""
-    found = _with_keys(data_dir, lambda held: held.list(org))
+    found = _with_keys(where, lambda held: held.list(org))
     if not found:
         whose = f" of organisation {org!r}" if org else ""
         click.echo(f"there is no key{whose} yet: run `reasonblocks keys create`", err=True)
     for key in found:
         state = f"revoked {key.revoked_at}" if key.revoked_at else f"last used {key.last_used_at or 'never'}"
-        where = f"{key.org_id}/{key.project_id or '*'}"
+        whose = f"{key.org_id}/{key.project_id or '*'}"
         click.echo(
-            "  ".join(filter(None, (key.key_id, key.shown, where, f"created {key.created_at}", state, key.name)))
+            "  ".join(filter(None, (key.key_id, key.shown, whose, f"created {key.created_at}", state, key.name)))
         )
 
 
 @keys.command()
 @click.argument("key_id")
 @options.data_dir
-def revoke(key_id: str, data_dir: str | None) -> None:
+@options.database_url
+def revoke(key_id: str, **where: str | None) -> None:
     """Revoke a key by its id (or by the key itself); servers refuse it within seconds."""
-    key = _with_keys(data_dir, lambda held: held.revoke(key_id))
+    key = _with_keys(where, lambda held: held.revoke(key_id))
     click.echo(f"revoked {key.key_id} of {key.org_id}")
 
 
-def _with_keys(data_dir: str | None, work: Callable[[Keys], Awaitable[Result]]) -> Result:
-    """Do something with the keys of a data directory, and nothing else of it."""
-
-    directory = resolve_data_dir(data_dir)
-    if directory is None:
-        raise SettingsError("keys are kept in a data directory, and :memory: keeps nothing; name a directory")
-    database = Database.at(directory)
+def _with_keys(where: dict[str, str | None], work: Callable[[Keys], Awaitable[Result]]) -> Result:
+    """Do something with the keys of a database, and nothing else of it."""
+    database = options.database_of(where["data_dir"], where["database_url"])
 
     async def run() -> Result:
-        transactions = Transactions(database)
+        transactions = database.transactions()
         try:
             await prepare(database)
             return await work(Keys(database, transactions))

@@ -1,9 +1,10 @@
 """Options that several commands have."""
 
 import importlib.util
+import os
 import shutil
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 import msgspec
@@ -11,6 +12,9 @@ import msgspec
 from ..engine import PACKAGES
 from ..errors import SettingsError
 from ..location import user_data_dir
+
+if TYPE_CHECKING:
+    from ..engine.store.database import Database
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -21,6 +25,15 @@ def data_dir(command: Command) -> Command:
         "--data-dir",
         metavar="DIRECTORY",
         help=f"Where everything is kept; else REASONBLOCKS_DATA_DIR, else {_home(str(user_data_dir()))}.",
+    )(command)
+
+
+def database_url(command: Command) -> Command:
+    """Which server has the tables."""
+    return click.option(
+        "--database-url",
+        metavar="URL",
+        help="A PostgreSQL server for the tables (postgresql+asyncpg://...); else REASONBLOCKS_DATABASE_URL.",
     )(command)
 
 
@@ -65,6 +78,25 @@ def echo(lines: Iterable[str]) -> None:
     """Print lines."""
     for line in lines:
         click.echo(line)
+
+
+def named_url(database_url: str | None) -> str | None:
+    """The URL that the option gives, or else the environment does."""
+    return database_url or os.environ.get("REASONBLOCKS_DATABASE_URL", "").strip() or None
+
+
+def database_of(data_dir: str | None, database_url: str | None, *, environment: bool = True) -> "Database":
+    """The database that the options name, or else the environment does."""
+    from ..engine.location import resolve_data_dir
+    from ..engine.store.database import Database
+
+    url = named_url(database_url) if environment else database_url
+    if url is not None:
+        return Database.at(None, url)
+    directory = resolve_data_dir(data_dir)
+    if directory is None:
+        raise SettingsError(":memory: keeps nothing that a command could work on; name a directory or a database")
+    return Database.at(directory)
 
 
 def require_engine(*more: str, extra: str = "engine") -> None:

@@ -10,14 +10,19 @@ from .._version import __version__
 from ..errors import ReasonBlocksError
 
 COMMANDS = {
+    "backup": "data",
+    "delete-org": "data",
     "demo": "demo",
     "doctor": "doctor",
     "explain": "explain",
+    "export": "data",
     "index": "index",
     "keys": "keys",
+    "migrate": "data",
     "patterns": "patterns",
     "replay": "replay",
     "report": "report",
+    "restore": "data",
     "runs": "runs",
     "serve": "serve",
     "stats": "stats",
@@ -39,7 +44,7 @@ class Commands(click.Group):
         """One of them; loaded here."""
         if name not in COMMANDS:
             return None
-        command: click.Command = getattr(import_module(f".{COMMANDS[name]}", __package__), name)
+        command: click.Command = getattr(import_module(f".{COMMANDS[name]}", __package__), name.replace("-", "_"))
         return command
 
     def invoke(self, context: click.Context) -> object:

@@ -9,6 +9,9 @@ from . import options
 @click.option("--host", help="The address to listen on.  [default: 127.0.0.1]")
 @click.option("--port", type=int, help="The port; 0 takes any free one.  [default: 8484]")
 @options.data_dir
+@options.database_url
+@click.option("--qdrant-url", metavar="URL", help="A Qdrant cluster for the vectors that many servers share.")
+@click.option("--workers", type=int, help="Processes that serve the port; more than one need both URLs.  [default: 1]")
 @options.embeddings
 @options.monitors
 @click.option("--judge", metavar="PROVIDER:MODEL", help="A chat model for doubtful contradictions.  [default: nobody]")

@@ -8,6 +8,7 @@ EngineError (a ReasonBlocksError)
 │   └── Missing        there is none where one is needed
 ├── Busy               too much is waiting already; ask again later
 └── StoreError         the data directory or the database cannot be used as it is
+    └── Away           the database server cannot be reached, or went while it was asked
 """
 
 from ..errors import ReasonBlocksError
@@ -57,3 +58,7 @@ class Busy(EngineError):
 
 class StoreError(EngineError):
     """The data directory or the database cannot be used as it is; the message says what to do."""
+
+
+class Away(StoreError):
+    """The database server cannot be reached, or went while it was asked."""

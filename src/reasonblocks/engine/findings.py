@@ -13,16 +13,17 @@ from .principal import Principal
 from .requests import FindingChange, FindingCreate, FindingInvalidate, FindingSearch
 from .store import tenants
 from .store.changes import Notify, nobody, record
-from .store.database import Database
+from .store.database import Database, asked_again
 from .store.schema import findings
 from .store.transact import Transactions
 from .store.values import dump, dump_given, load, new_id, now, shown
+from .store.words import each
 
 MOST_LISTED = 1_000
 TOP_K = 5
 SCORE_THRESHOLD = 0.5
 _CODEBASE = re.compile(r"[^\x00-\x1f\x7f]{1,256}")
-_named = func.json_each(bindparam("finding_ids")).table_valued("value")  # any number of ids in one parameter
+_named = each(bindparam("finding_ids")).table_valued("value")  # any number of ids in one parameter
 _is_named = findings.c.finding_id.in_(select(_named.c.value))
 
 
@@ -122,7 +123,8 @@ class FindingService:
     async def _delete(self, meant: list[ColumnElement[bool]]) -> int:
         def work(connection: Connection) -> int:
             gone = list(connection.execute(select(findings.c.finding_id).where(*meant)).scalars())
-            connection.execute(delete(findings).where(*meant))
+            # These, and none that came in between: nobody would be told that it is gone.
+            connection.execute(delete(findings).where(_is_named), {"finding_ids": dump(gone)})
             record(connection, "finding", gone)
             return len(gone)
 
@@ -133,6 +135,7 @@ class FindingService:
 
     # -- reading -----------------------------------------------------------------------------------
 
+    @asked_again
     async def codebases(self, principal: Principal, org_id: str | None = None) -> Codebases:
         """The codebases about which something was found."""
         query = (
@@ -161,6 +164,7 @@ class FindingService:
         nearest = await self._index.search(org_id, codebase_id, request.query, top_k, least=least, admit=admit)
         return FoundFindings([FoundFinding(**_fields(rows[name]), score=score) for name, score in nearest[:top_k]])
 
+    @asked_again
     async def list(self, principal: Principal, codebase_id: str, org_id: str | None = None) -> Findings:
         """The findings about a codebase, newest first, and how many there are in all."""
         meant = _visible(principal, codebase_id, org_id)

@@ -9,7 +9,7 @@ import re
 import secrets
 import string
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any, Literal
 
 import msgspec
@@ -18,10 +18,12 @@ from sqlalchemy import Connection, bindparam, insert, or_, select, update
 from .errors import Invalid, NotFound
 from .principal import Principal
 from .store import tenants
-from .store.database import Database
+from .store.changes import record
+from .store.database import Database, asked_again
 from .store.schema import keys
 from .store.transact import Transactions
 from .store.values import now, shown, shown_or_none
+from .store.words import be_alone
 
 Kind = Literal["live", "test"]
 KINDS: tuple[Kind, ...] = ("live", "test")
@@ -95,6 +97,7 @@ class Keys:
                 holder = principal
         return holder
 
+    @asked_again
     async def _look_up(self, key_id: str, digest: bytes) -> Principal | None:
         revocations = self._revocations
         async with self._database.reading() as connection:
@@ -121,27 +124,24 @@ class Keys:
         self, org: str, project: str | None = None, kind: Kind = "live", name: str = ""
     ) -> tuple[Key, str]:
         """A new key for an org, or for one project of it; the key itself is shown this once."""
-        _check("org", org)
-        if project is not None:
-            _check("project", project)
-        if name:
-            _check("name", name)
-        if kind not in KINDS:
-            raise Invalid(f"kind is {kind!r}; expected one of {', '.join(KINDS)}", location=("kind",))
-        key_id = _random(ID_LENGTH)
-        plain = f"rb_{kind}_{key_id}{_random(SECRET_LENGTH)}"
-        row = {
-            "key_id": key_id,
-            "org_id": org,
-            "project_id": project,
-            "name": name,
-            "shown": f"rb_{kind}_{key_id}",
-            "digest": _digest(plain).hex(),
-            "created_at": now(),
-        }
+        row, plain = _new(org, project, kind, name)
         stored = await self._transactions.run(lambda connection: _insert(connection, row))
         return _listed(stored), plain
 
+    async def create_first(self, org: str, name: str = "") -> str | None:
+        """A key where there is none at all; of servers that start at once one makes it."""
+        row, plain = _new(org, None, "live", name)
+
+        def work(connection: Connection) -> bool:
+            be_alone(connection)
+            if connection.execute(select(keys.c.key_id).limit(1)).first() is not None:
+                return False
+            _insert(connection, row)
+            return True
+
+        return plain if await self._transactions.run(work) else None
+
+    @asked_again
     async def list(self, org: str | None = None) -> list[Key]:
         """All keys, or those of one org, oldest first."""
         query = select(keys).order_by(keys.c.created_at, keys.c.key_id)
@@ -157,9 +157,15 @@ class Keys:
         row = await self._transactions.run(lambda connection: _revoke(connection, key_id))
         if row is None:
             raise NotFound(f"there is no key {key_id[:64]!r}; `reasonblocks keys list` shows those there are")
-        self._revocations += 1
-        self._good = {digest: good for digest, good in self._good.items() if good[0].key_id != row.key_id}
+        await self.forget([row.key_id])
         return _listed(row)
+
+    async def forget(self, key_ids: Collection[str] | None) -> None:
+        """Look these keys up again before they are believed; `None` is all of them."""
+        self._revocations += 1
+        self._good = {
+            digest: good for digest, good in self._good.items() if key_ids is not None and good[0].key_id not in key_ids
+        }
 
     async def exist(self) -> bool:
         """Whether there is any key that could be used."""
@@ -180,6 +186,29 @@ _note_use = (
 )
 
 
+def _new(org: str, project: str | None, kind: Kind, name: str) -> tuple[dict[str, Any], str]:
+    """The row of a new key, and the key."""
+    _check("org", org)
+    if project is not None:
+        _check("project", project)
+    if name:
+        _check("name", name)
+    if kind not in KINDS:
+        raise Invalid(f"kind is {kind!r}; expected one of {', '.join(KINDS)}", location=("kind",))
+    key_id = _random(ID_LENGTH)
+    plain = f"rb_{kind}_{key_id}{_random(SECRET_LENGTH)}"
+    row = {
+        "key_id": key_id,
+        "org_id": org,
+        "project_id": project,
+        "name": name,
+        "shown": f"rb_{kind}_{key_id}",
+        "digest": _digest(plain).hex(),
+        "created_at": now(),
+    }
+    return row, plain
+
+
 def _insert(connection: Connection, row: dict[str, Any]) -> Any:
     tenants.ensure(connection, [(row["org_id"], row["project_id"])], row["created_at"])
     connection.execute(insert(keys), row)
@@ -193,7 +222,10 @@ def _write_use(connection: Connection, used: dict[str, float]) -> None:
 def _revoke(connection: Connection, key: str) -> Any:
     meant = or_(keys.c.key_id == key, keys.c.shown == key)
     connection.execute(update(keys).where(meant, keys.c.revoked_at.is_(None)).values(revoked_at=now()))
-    return connection.execute(select(keys).where(meant)).one_or_none()
+    row = connection.execute(select(keys).where(meant)).one_or_none()
+    if row is not None:
+        record(connection, "key", [row.key_id])  # so that other servers hear of it at once
+    return row
 
 
 def _listed(row: Any) -> Key:

@@ -14,7 +14,7 @@ from .principal import Principal
 from .requests import ProfileChange, ProfileCreate
 from .store import tenants
 from .store.changes import Notify, nobody, record
-from .store.database import Database
+from .store.database import Database, asked_again
 from .store.schema import profiles
 from .store.transact import Transactions
 from .store.values import dump, load, new_id, now, shown
@@ -70,6 +70,7 @@ class Profiles:
         await self._changed()
         return _shown(stored)
 
+    @asked_again
     async def show(self, principal: Principal, profile_id: str, org_id: str | None = None) -> Profile:
         """A profile by its id; that of a built-in one is its name."""
         if profile_id in BUILT_IN_PROFILES:
@@ -111,6 +112,7 @@ class Profiles:
         await self._transactions.run(work)
         await self._changed()
 
+    @asked_again
     async def list(self, principal: Principal, org_id: str | None = None) -> list[Profile]:
         """The built-in profiles, then those that the caller may see, by name."""
         query = select(profiles).order_by(profiles.c.org_id, profiles.c.name)

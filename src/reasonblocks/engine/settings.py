@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..errors import SettingsError
 from .index.cluster.settings import QdrantOptions, checked_url
 from .monitors.settings import NO_SETTINGS, MonitorSettings
+from .store.pool import PoolSettings
 
 if TYPE_CHECKING:
     from langchain_core.embeddings import Embeddings
@@ -23,6 +24,10 @@ class EngineSettings:
 
     data_dir: Path | None = None
     """Where everything is kept; `None` keeps it in memory, and it is gone at the end."""
+    database_url: str | None = field(default=None, repr=False)
+    """A PostgreSQL server that holds the tables instead of the data directory; may have a password in it."""
+    pool: PoolSettings = field(default_factory=PoolSettings)
+    """How that server is used."""
     embeddings: "str | Embeddings | None" = None
     """`None` is the offline default; see `engine.embedding.adapter.resolve_embedder`."""
     previous_embeddings: str | None = field(default_factory=lambda: _text("PREVIOUS_EMBEDDINGS"))

@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 from sqlalchemy import Connection
-from sqlalchemy.dialects.sqlite import insert
 
 from ..limits import MAX_RUN_ID, RUN_ID_PATTERN
 from .answers import TraceReceipt
@@ -15,6 +14,7 @@ from .store import tenants
 from .store.schema import traces
 from .store.transact import Transactions
 from .store.values import dump_given, new_id, now
+from .store.words import insert_into
 
 _ID = re.compile(RUN_ID_PATTERN)
 
@@ -65,6 +65,6 @@ def _manifest_id(upload: TraceUpload) -> str:
 
 def _replace(connection: Connection, row: dict[str, Any]) -> None:
     tenants.ensure(connection, [(row["org_id"], None)], row["created_at"])
-    statement = insert(traces).values(row)
+    statement = insert_into(connection, traces).values(row)
     newer = {name: statement.excluded[name] for name in ("outcome", "step_count", "created_at", "body")}
     connection.execute(statement.on_conflict_do_update(index_elements=["org_id", "trace_id"], set_=newer))

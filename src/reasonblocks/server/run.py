@@ -15,6 +15,7 @@ import uvicorn
 from litestar import Litestar
 
 from ..engine.engine import Engine
+from ..engine.keys import Keys
 from ..engine.principal import DEFAULT_ORG
 from ..errors import SettingsError
 from .app import create_app
@@ -33,10 +34,15 @@ _UNUSED = ("logThreads", "logMultiprocessing", "logProcesses", "logAsyncioTasks"
 
 def serve(settings: ServerSettings) -> None:
     """Run a server until it is asked to stop by SIGTERM or SIGINT."""
+    if settings.workers > 1:
+        from .crew import supervise
+
+        supervise(settings)
+        return
     with (
         logging_to(sys.stderr, settings.log_level),
         listening(settings.host, settings.port) as listener,
-        asyncio.Runner(loop_factory=_loop_factory()) as runner,
+        asyncio.Runner(loop_factory=loop_factory()) as runner,
     ):
         runner.run(_serve(settings, listener))
 
@@ -44,12 +50,12 @@ def serve(settings: ServerSettings) -> None:
 async def _serve(settings: ServerSettings, listener: socket.socket) -> None:
     engine = await Engine.open(settings.engine())
     try:
-        await hand_out_first_key(engine, settings)
+        await hand_out_first_key(engine.keys, settings)
         app = create_app(settings, engine)
-        url = _url(listener)
+        url = told_url(listener)
         warn_of_short_keys(settings)
         note(logging.INFO, "listening", url=url, docs=f"{url}/docs")
-        _settle_memory()
+        settle_memory()
         await Server(app, engine, settings).serve(sockets=[listener])
     finally:
         await engine.aclose()
@@ -58,6 +64,9 @@ async def _serve(settings: ServerSettings, listener: socket.socket) -> None:
 
 class Server(uvicorn.Server):
     """uvicorn, told how to end: streams are closed first, and a signal does not end the process before the engine."""
+
+    signals: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)
+    """Those that end it."""
 
     def __init__(self, app: Litestar, engine: Engine, settings: ServerSettings) -> None:
         self._engine = engine
@@ -90,8 +99,7 @@ class Server(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        taken = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, self.handle_exit) for number in taken}
+        before = {number: signal.signal(number, self.handle_exit) for number in self.signals}
         try:
             yield
         finally:
@@ -99,7 +107,7 @@ class Server(uvicorn.Server):
                 signal.signal(number, handler)
 
 
-def _settle_memory() -> None:
+def settle_memory() -> None:
     """What is there by now stays: the garbage collector need not look through it again, nor look so often.
 
     Hardly anything of ours is in a cycle; the collector is for the rest.
@@ -132,12 +140,10 @@ def most_connections(wanted: int) -> int:
     return wanted if allowed == resource.RLIM_INFINITY else max(1, min(wanted, allowed - FILES_FOR_THE_ENGINE))
 
 
-async def hand_out_first_key(engine: Engine, settings: ServerSettings) -> None:
+async def hand_out_first_key(keys: Keys, settings: ServerSettings) -> None:
     """Where there is no key at all, make one for the default organisation and show it, once."""
-    if settings.keys or await engine.keys.list():
-        return
-    _, plain = await engine.keys.create(DEFAULT_ORG, name="first start")
-    await asyncio.to_thread(_show, plain)
+    if not settings.keys and (plain := await keys.create_first(DEFAULT_ORG, name="first start")) is not None:
+        await asyncio.to_thread(_show, plain)
 
 
 def _show(plain: str) -> None:
@@ -197,7 +203,8 @@ def logging_to(stream: Any, level: str) -> Iterator[None]:
         scribe.close()
 
 
-def _url(listener: socket.socket) -> str:
+def told_url(listener: socket.socket) -> str:
+    """Where a socket listens."""
     host, port = listener.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -211,7 +218,7 @@ def _protocol() -> Any:
     return GuardedProtocol
 
 
-def _loop_factory() -> Any:
+def loop_factory() -> Any:
     """uvloop's event loop where it is installed."""
     try:
         import uvloop

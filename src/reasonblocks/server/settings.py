@@ -3,7 +3,7 @@
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from ..engine.location import resolve_data_dir
 from ..engine.monitors.settings import MonitorSettings
 from ..engine.settings import DAY_SECONDS, EngineSettings
+from ..engine.store.pool import PoolSettings, checked_url
 from ..errors import SettingsError
 from ..limits import MAX_BODY
 from ..secret import Secret
@@ -36,6 +37,18 @@ class ServerSettings:
     """0 takes any free one."""
     data_dir: Path | None = None
     """Where everything is kept; `None` keeps it in memory."""
+    database_url: str | None = field(default=None, repr=False)
+    """A PostgreSQL server for what is kept, which many servers may share; `None` is a file in the data directory."""
+    qdrant_url: str | None = None
+    """A Qdrant cluster for the vectors, which many servers may share; `None` is an index in the data directory."""
+    workers: int = 1
+    """Processes that serve the port."""
+    pool_size: int = PoolSettings.size
+    """Connections to the database server that each worker keeps."""
+    pool_overflow: int = PoolSettings.overflow
+    """Connections beyond them while there is much to do."""
+    statement_seconds: float = PoolSettings.statement_seconds
+    """How long one statement on the database server may take."""
     keys: tuple[Secret, ...] = ()
     """Static keys: those of admins, who have no organisation of their own."""
     embeddings: str | None = None
@@ -89,10 +102,33 @@ class ServerSettings:
         if self.log_level not in get_args(LogLevel):
             raise SettingsError(f"log_level is {self.log_level!r}; expected one of {', '.join(get_args(LogLevel))}")
         self._monitors()
+        self._check_shared()
         for origin in self.cors_origins:
             _check_origin(origin)
         for number, key in enumerate(self.keys, start=1):
             _check_key(number, key)
+
+    def _check_shared(self) -> None:
+        """What several workers use, they have to share."""
+        _check_whole("workers", self.workers, 1, 1_000)
+        self._pool()
+        if self.database_url is not None:
+            password = checked_url(self.database_url).password
+            if password:
+                secret(str(password))  # which has it masked in every log line
+        shared = {
+            "--database-url, a PostgreSQL server": self.database_url,
+            "--qdrant-url, a Qdrant cluster": self.qdrant_url,
+        }
+        missing = [option for option, url in shared.items() if url is None]
+        if self.workers > 1 and missing:
+            raise SettingsError(
+                f"workers is {self.workers}, and more than one need tables and an index that they share: "
+                f"name {' and '.join(missing)}; or run one worker"
+            )
+
+    def _pool(self) -> PoolSettings:
+        return PoolSettings(self.pool_size, self.pool_overflow, self.statement_seconds)
 
     @classmethod
     def from_environment(cls, **given: Any) -> "ServerSettings":
@@ -114,6 +150,9 @@ class ServerSettings:
         """What the engine behind this server is opened with."""
         return EngineSettings(
             data_dir=self.data_dir,
+            database_url=self.database_url,
+            pool=self._pool(),
+            qdrant_url=self.qdrant_url,
             embeddings=self.embeddings,
             static_keys=tuple(key.reveal() for key in self.keys),
             stale_after=self.stale_after,
@@ -135,7 +174,8 @@ class _ShortSecret(Secret):
         self._value = value
 
 
-def _secret(key: str) -> Secret:
+def secret(key: str) -> Secret:
+    """A key that is masked wherever it would be shown, unless it is too short for that."""
     return Secret(key) if len(key) >= _SHORTEST_MASKED else _ShortSecret(key)
 
 
@@ -159,6 +199,10 @@ def _listed(_: str, text: str) -> tuple[str, ...]:
 
 _READ: Mapping[str, Read] = {
     "port": _number(int),
+    "workers": _number(int),
+    "pool_size": _number(int),
+    "pool_overflow": _number(int),
+    "statement_seconds": _number(float),
     "max_body": _number(int),
     "burst": _number(int),
     "anonymous_burst": _number(int),
@@ -172,7 +216,7 @@ _READ: Mapping[str, Read] = {
     "heartbeat_seconds": _number(float),
     "cors_origins": _listed,
     "trusted_proxies": _listed,
-    "keys": lambda name, text: tuple(map(_secret, _listed(name, text))),
+    "keys": lambda name, text: tuple(map(secret, _listed(name, text))),
     "log_level": lambda _, text: text.lower(),
 }
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Collection
-from pathlib import Path
 
 import pytest
 
 from reasonblocks.engine.index.follower import Follower, prune_changes, record_changes
 from reasonblocks.engine.store.database import Database
 from reasonblocks.engine.store.migrate import prepare
+from support.cluster import Place, database_at
 from support.parts import PATIENCE
 
 Told = list[tuple[str, Collection[str] | None]]
@@ -42,9 +42,9 @@ class Listener:
 
 
 @pytest.fixture
-async def database(tmp_path: Path) -> AsyncIterator[Database]:
+async def database(place: Place) -> AsyncIterator[Database]:
     """A database with its tables."""
-    database = await asyncio.to_thread(Database.at, tmp_path)
+    database = await asyncio.to_thread(database_at, place)
     await prepare(database)
     yield database
     await database.aclose()
@@ -139,14 +139,12 @@ async def test_a_failure_in_the_background_shows_in_the_state_until_it_is_over(d
     assert any("not now" in state for state in states)
 
 
-async def test_notify_has_it_told_at_once_and_a_poll_finds_what_others_wrote(
-    database: Database, tmp_path: Path
-) -> None:
+async def test_notify_has_it_told_at_once_and_a_poll_finds_what_others_wrote(database: Database, place: Place) -> None:
     """A writer here says so; a writer in another process is noticed, and known not to be us."""
     listener = Listener()
     follower = await following(database, listener)
     follower.start()
-    other = await asyncio.to_thread(Database.at, tmp_path)
+    other = await asyncio.to_thread(database_at, place)
     async with asyncio.timeout(PATIENCE):
         await write(database, "pattern", "ours")
         follower.notify()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +25,7 @@ from reasonblocks.engine.store.database import Database
 from reasonblocks.engine.store.migrate import prepare
 from reasonblocks.engine.store.schema import changes, organisations, pattern_versions
 from reasonblocks.engine.store.values import load
+from support.cluster import Place, database_at
 
 ADMIN = Principal("admin")
 RED, BLUE = Principal("key-red", "red"), Principal("key-blue", "blue")
@@ -35,9 +35,9 @@ RULE = PatternCreate("e3", {"instruction": "read the error"})
 
 
 @pytest.fixture
-async def database() -> AsyncIterator[Database]:
-    """A database in memory, with its tables."""
-    database = Database.at(None)
+async def database(place: Place) -> AsyncIterator[Database]:
+    """A database with its tables."""
+    database = await asyncio.to_thread(database_at, place)
     await prepare(database)
     yield database
     await database.aclose()
@@ -411,9 +411,9 @@ async def test_an_organisation_has_only_so_many_patterns(patterns: Patterns, mon
     await patterns.create(RED, OWN)
 
 
-async def test_two_processes_that_start_at_once_import_it_once(tmp_path: Path) -> None:
+async def test_two_processes_that_start_at_once_import_it_once(place: Place) -> None:
     """The second finds it done."""
-    databases = [await asyncio.to_thread(Database.at, tmp_path) for _ in range(3)]
+    databases = [await asyncio.to_thread(database_at, place) for _ in range(3)]
     for database in databases:
         await prepare(database)
     services = [Patterns(database, Follower(database)) for database in databases]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from engine.runs.house import House, house_at
+from support.cluster import Place
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
+async def house(place: Place) -> AsyncIterator[House]:
     """Runs on a real database; nothing is scored in the background."""
-    async with house_at(tmp_path) as house:
+    async with house_at(place) as house:
         yield house

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -21,6 +20,7 @@ from reasonblocks.engine.requests import RunFinish, RunStart, Step
 from reasonblocks.engine.runs.live import Live
 from reasonblocks.engine.runs.scoring import weighing
 from reasonblocks.engine.runs.service import Runs
+from support.cluster import Place
 
 ACME, RIVAL, ADMIN = Principal("1", "acme"), Principal("2", "rival"), Principal("3")
 SUITE = MonitorSuite(BUILT_IN)  # which reads a file, and that is not for an event loop
@@ -83,9 +83,9 @@ def finish(outcome: str, run_id: str = "r") -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def house_at(data_dir: Path | None, *, scoring: bool = False) -> AsyncIterator[House]:
-    """A house on a data directory; with `scoring` the background works as well."""
-    async with opened(data_dir) as store:
+async def house_at(place: Place, *, scoring: bool = False) -> AsyncIterator[House]:
+    """A house on a database; with `scoring` the background works as well."""
+    async with opened(place) as store:
         trajectories = Trajectories(SUITE)
         evaluator = Evaluator(trajectories)
         live = Live()

@@ -15,11 +15,13 @@ import pytest
 
 from engine.runs.house import House, finish, house_at, start, step
 from reasonblocks.engine.principal import LOCAL
+from support.cluster import Place
 
 REPORTER = """
 import asyncio, sys
 from pathlib import Path
 from engine.runs.house import house_at, start, step
+from support.cluster import Place
 
 async def main():
     async with house_at(Path(sys.argv[1]), scoring=True) as house:
@@ -34,9 +36,9 @@ asyncio.run(main())
 TESTS = Path(__file__).parents[2]
 
 
-async def test_two_writers_on_one_directory(tmp_path: Path) -> None:
+async def test_two_writers_on_one_directory(place: Place) -> None:
     """Neither is refused, nothing is lost, and what both send is stored once."""
-    async with house_at(tmp_path, scoring=True) as one, house_at(tmp_path, scoring=True) as other:
+    async with house_at(place, scoring=True) as one, house_at(place, scoring=True) as other:
         await one.events(start("shared"))
 
         async def report(house: House, name: str) -> None:

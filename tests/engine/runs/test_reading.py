@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from engine.runs.house import ACME, ADMIN, OPS, RIVAL, WEB, House, finish, house
 from reasonblocks.engine.errors import Invalid
 from reasonblocks.engine.principal import LOCAL, Principal
 from reasonblocks.engine.runs import reading as reading_module
+from support.cluster import Place
 
 LOOP = {
     "thought": "Run it again.",
@@ -88,9 +88,9 @@ async def test_summary_of_nothing(house: House) -> None:
     assert set(summary.firing_rates.values()) == {0.0}
 
 
-async def test_summary_counts_what_is_visible(tmp_path: Path) -> None:
+async def test_summary_counts_what_is_visible(place: Place) -> None:
     """Runs, steps, outcomes, tokens and how often each monitor fired, of one's own org only."""
-    async with house_at(tmp_path, scoring=True) as house:
+    async with house_at(place, scoring=True) as house:
         await house.events(
             start("a"),
             *(step(index, "a", tokens=10, **LOOP) for index in range(8)),

@@ -18,6 +18,7 @@ from reasonblocks.engine.runs import leftovers as leftovers_module
 from reasonblocks.engine.runs import scorer as scorer_module
 from reasonblocks.engine.runs import scoring as scoring_module
 from reasonblocks.runtime.contain import incidents
+from support.cluster import Place
 
 LOOP = {
     "thought": "The test fails, so I will run the test again to see why it fails.",
@@ -30,9 +31,9 @@ LOOP = {
 
 
 @pytest.fixture
-async def busy(tmp_path: Path) -> AsyncIterator[House]:
+async def busy(place: Place) -> AsyncIterator[House]:
     """A house whose background works."""
-    async with house_at(tmp_path, scoring=True) as house:
+    async with house_at(place, scoring=True) as house:
         yield house
 
 
@@ -285,9 +286,9 @@ async def test_nothing_is_held_of_runs_that_are_over(busy: House) -> None:
     assert (await busy.show()).steps[2].scores is not None
 
 
-async def test_more_steps_than_memory_is_meant_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_steps_than_memory_is_meant_for(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """What does not fit in the queue is read from the tables when its turn comes."""
-    async with house_at(tmp_path) as house:
+    async with house_at(place) as house:
         monkeypatch.setattr(house.runs.scorer, "_most_waiting", 10)
         for run in range(6):
             await house.events(start(f"run{run}"), *(step(index, f"run{run}", **words(index)) for index in range(8)))
@@ -309,37 +310,37 @@ async def test_longer_steps_than_memory_is_meant_for(house: House, monkeypatch: 
     assert await house.store.query("SELECT count(*) FROM evaluations") == [(4,)]
 
 
-async def test_steps_that_were_not_scored_before_the_end_are_after_the_next_start(tmp_path: Path) -> None:
+async def test_steps_that_were_not_scored_before_the_end_are_after_the_next_start(place: Place, tmp_path: Path) -> None:
     """A process that dies between storing and scoring loses no scores."""
-    async with house_at(tmp_path) as house:
+    async with house_at(place) as house:
         await house.events(start(), *(step(index, **LOOP) for index in range(3)))
         for index in (3, 4):
             await house.step(index, **LOOP)  # the first of them has all before it scored
         await house.events(*(step(index, **LOOP) for index in (5, 6)))
         assert await house.store.query("SELECT count(*) FROM evaluations") == [(5,)]
-    async with house_at(tmp_path, scoring=True) as house:
+    async with house_at(place, scoring=True) as house:
         await house.runs.scorer.drained()
         expected = await scores_one_by_one(tmp_path / "other", [LOOP] * 7)
         assert [one.scores for one in (await house.show()).steps] == [one.scores for one in expected]
 
 
-async def test_however_many_steps_were_left_all_are_scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_however_many_steps_were_left_all_are_scored(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """The runs are looked through a few at a time, to the oldest; what is new is not kept waiting for that."""
     monkeypatch.setattr(leftovers_module, "LOOKED_THROUGH", 3)
     names = [f"run{number}" for number in range(11)]
-    async with house_at(tmp_path) as house:
+    async with house_at(place) as house:
         for name in names:
             await house.events(start(name), step(0, name, **LOOP))
         await house.step(0, "run5", **LOOP)
         assert await house.store.query("SELECT count(*) FROM evaluations") == [(1,)]
-    async with house_at(tmp_path, scoring=True) as house:
+    async with house_at(place, scoring=True) as house:
         await house.events(start("new"), step(0, "new", **LOOP))
         await house.runs.scorer.drained()
         assert await house.store.query("SELECT count(*) FROM evaluations") == [(12,)]
 
 
 async def test_a_run_that_cannot_be_scored_does_not_keep_older_ones_from_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is given up until the next start, and the rest is looked for."""
     original = Trajectories.observe_step
@@ -352,21 +353,21 @@ async def test_a_run_that_cannot_be_scored_does_not_keep_older_ones_from_it(
     monkeypatch.setattr(incidents, "counts", {})
     monkeypatch.setattr(leftovers_module, "LOOKED_THROUGH", 1)
     monkeypatch.setattr(scorer_module, "RETRY_SECONDS", 0.0)
-    async with house_at(tmp_path) as house:
+    async with house_at(place) as house:
         for name in ("old", "cursed"):
             await house.events(start(name), step(0, name, **LOOP))
     monkeypatch.setattr(Trajectories, "observe_step", moody)
-    async with house_at(tmp_path, scoring=True) as house:
+    async with house_at(place, scoring=True) as house:
         await house.runs.scorer.drained()
         assert await house.store.query("SELECT run_id FROM evaluations JOIN runs ON run = id") == [("old",)]
     assert incidents.counts == {"scoring: ZeroDivisionError": scorer_module.MOST_ATTEMPTS}
 
 
-async def test_close_finishes_what_was_acknowledged(tmp_path: Path) -> None:
+async def test_close_finishes_what_was_acknowledged(place: Place) -> None:
     """Steps that wait for their scores at the end still get them."""
-    async with house_at(tmp_path, scoring=True) as house:
+    async with house_at(place, scoring=True) as house:
         await house.events(start(), *(step(index, **words(index)) for index in range(300)))
-    async with house_at(tmp_path) as house:
+    async with house_at(place) as house:
         assert await house.store.query("SELECT count(*) FROM evaluations") == [(300,)]
 
 

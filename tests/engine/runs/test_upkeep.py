@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +13,7 @@ from reasonblocks.engine.runs import upkeep as upkeep_module
 from reasonblocks.engine.runs.upkeep import DAY_SECONDS, Upkeep
 from reasonblocks.engine.store.values import now
 from reasonblocks.runtime.contain import incidents
+from support.cluster import Place
 
 
 def upkeep_of(house: House, **settings: Any) -> Upkeep:
@@ -170,7 +170,7 @@ async def test_background_does_it_all_and_the_chores(house: House, monkeypatch: 
     assert incidents.counts["upkeep: ZeroDivisionError"] == finished
 
 
-async def test_chores_are_done_once_more_at_the_end(house: House, tmp_path: Path) -> None:
+async def test_chores_are_done_once_more_at_the_end(house: House, place: Place) -> None:
     """What is written now and then is written before the end."""
     done: list[str] = []
 

@@ -12,9 +12,11 @@ from typing import Any
 
 from sqlalchemy import text
 
-from reasonblocks.engine.store.database import FILE_NAME, Database
+from reasonblocks.engine.store.database import Database
 from reasonblocks.engine.store.migrate import prepare
+from reasonblocks.engine.store.sqlite import FILE_NAME
 from reasonblocks.engine.store.transact import Transactions
+from support.cluster import Place, database_at
 
 
 @dataclass
@@ -44,12 +46,12 @@ _made: dict[str, bytes] = {}
 
 
 @asynccontextmanager
-async def opened(data_dir: Path | None, *, copied: bool = True) -> AsyncIterator[Store]:
-    """A store on a data directory, or in memory."""
-    if copied and data_dir is not None:
-        await asyncio.to_thread(_copy, data_dir)
-    database = await asyncio.to_thread(Database.at, data_dir)
-    transactions = Transactions(database)
+async def opened(place: Place, *, copied: bool = True) -> AsyncIterator[Store]:
+    """A store on a data directory, on a database server or in memory."""
+    if copied and isinstance(place, Path):
+        await asyncio.to_thread(_copy, place)
+    database = await asyncio.to_thread(database_at, place)
+    transactions = database.transactions()
     try:
         await prepare(database)
         yield Store(database, transactions)

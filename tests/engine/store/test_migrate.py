@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,9 +19,10 @@ from sqlalchemy import Connection, create_engine
 
 from engine.store.opened import opened
 from reasonblocks.engine.errors import StoreError
-from reasonblocks.engine.store.database import FILE_NAME, Database
 from reasonblocks.engine.store.migrate import OURS, History, prepare, upgrade
 from reasonblocks.engine.store.schema import metadata
+from reasonblocks.engine.store.sqlite import FILE_NAME
+from support.cluster import Cluster, Place, database_at
 
 NEXT_VERSION = '''
 """A column more, and one that is no longer null: the table has to be copied."""
@@ -34,6 +37,19 @@ def upgrade():
         table.add_column(sa.Column("colour", sa.String(16), nullable=False, server_default="blue"))
         table.alter_column("outcome", type_=sa.String(100))
 '''
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """A database without any tables."""
+    if request.param == "sqlite":
+        yield tmp_path
+        return
+    cluster: Cluster = request.getfixturevalue("cluster")
+    name = f"empty_{os.getpid()}"
+    cluster.create(name, "template0")
+    yield cluster.url(name)
+    cluster.drop(name)
 
 
 def schema_of(connection: Connection) -> dict[str, str]:
@@ -64,6 +80,26 @@ def test_upgrading_from_nothing_gives_exactly_the_tables_of_today(tmp_path: Path
     assert {name: sql for name, sql in ours.items() if "alembic" not in name} == theirs
 
 
+async def test_upgrading_from_nothing_on_a_server_gives_the_tables_of_today(cluster: Cluster) -> None:
+    """The same migrations run on PostgreSQL, and a new database there gets at once what they end in."""
+    name = f"migrated_{os.getpid()}"
+    await asyncio.to_thread(cluster.create, name, "template0")
+    database = await asyncio.to_thread(database_at, cluster.url(name))
+    differences: list[object] = []
+
+    def migrate(connection: Connection) -> None:
+        upgrade(connection)
+        differences.extend(compare_metadata(MigrationContext.configure(connection), metadata))
+
+    try:
+        await asyncio.to_thread(database.migrate, migrate)
+        assert differences == []
+        await prepare(database)
+    finally:
+        await database.aclose()
+        await asyncio.to_thread(cluster.drop, name)
+
+
 async def test_new_database_is_stamped_as_alembic_would(tmp_path: Path) -> None:
     """The version table of a database that was made at once is the one that alembic makes."""
     async with opened(tmp_path, copied=False) as store:
@@ -79,17 +115,17 @@ async def test_new_database_is_stamped_as_alembic_would(tmp_path: Path) -> None:
     assert "".join(made[0][0].split()) == by_alembic
 
 
-async def test_opening_again_changes_nothing(tmp_path: Path) -> None:
+async def test_opening_again_changes_nothing(empty_place: Place) -> None:
     """A database that is up to date is left alone, with what is in it."""
-    async with opened(tmp_path, copied=False) as store:
+    async with opened(empty_place, copied=False) as store:
         await store.execute("INSERT INTO organisations VALUES ('acme', 1.0)")
-    async with opened(tmp_path, copied=False) as store:
+    async with opened(empty_place, copied=False) as store:
         assert await store.query("SELECT * FROM organisations") == [("acme", 1.0)]
 
 
-async def test_several_that_start_at_once_make_the_tables_once(tmp_path: Path) -> None:
-    """However many open an empty directory at the same moment, all of them find the tables made."""
-    databases = [await asyncio.to_thread(Database.at, tmp_path) for _ in range(4)]
+async def test_several_that_start_at_once_make_the_tables_once(empty_place: Place) -> None:
+    """However many open an empty database at the same moment, all of them find the tables made."""
+    databases = [await asyncio.to_thread(database_at, empty_place) for _ in range(10)]
     try:
         await asyncio.gather(*map(prepare, databases))
         async with databases[0].reading() as connection:
@@ -116,20 +152,21 @@ def history_with_a_version_more(directory: Path) -> History:
     return History(directory, (*OURS.versions, "9998"), metadata)
 
 
-async def test_older_database_is_brought_up_to_date(tmp_path: Path) -> None:
-    """A migration that copies a table keeps its rows and those that refer to it."""
+async def test_older_database_is_brought_up_to_date(empty_place: Place, tmp_path: Path) -> None:
+    """A migration that copies a table keeps its rows and those that refer to it; of many at once one does it."""
     history = await asyncio.to_thread(history_with_a_version_more, tmp_path / "migrations")
-    async with opened(tmp_path, copied=False) as store:
+    async with opened(empty_place, copied=False) as store, opened(empty_place, copied=False) as other:
         await store.execute(
             "INSERT INTO runs (id, org_id, project_id, run_id, started_at, last_seen_at) "
             "VALUES (7, 'acme', 'web', 'first', 1, 1)"
         )
         await store.execute("INSERT INTO evaluations VALUES (7, 0, '{}', 0.0, '[]', NULL, '[]', 1.0)")
-        await prepare(store.database, history)
+        await asyncio.gather(*(prepare(each.database, history) for each in (store, other)))
         assert await store.query("SELECT run_id, colour FROM runs") == [("first", "blue")]
         assert await store.query("SELECT run FROM evaluations") == [(7,)]
         assert await store.query("SELECT version_num FROM alembic_version") == [("9998",)]
-        assert await store.query("PRAGMA foreign_keys") == [(1,)]
+        if isinstance(empty_place, Path):
+            assert await store.query("PRAGMA foreign_keys") == [(1,)]
 
 
 async def test_a_database_of_the_first_version_keeps_its_runs(tmp_path: Path) -> None:
@@ -150,14 +187,13 @@ async def test_a_database_of_the_first_version_keeps_its_runs(tmp_path: Path) ->
         assert await store.query("SELECT run FROM evaluations") == [(7,)]
 
 
-async def test_newer_database_is_refused(tmp_path: Path) -> None:
+async def test_newer_database_is_refused(empty_place: Place) -> None:
     """What a newer reasonblocks wrote is not touched; the error names both versions and what to do."""
-    async with opened(tmp_path, copied=False) as store:
+    async with opened(empty_place, copied=False) as store:
         await store.execute("UPDATE alembic_version SET version_num = '9999'")
-    with pytest.raises(
-        StoreError, match=rf"'9999'.*'{OURS.head}'.*upgrade reasonblocks, or use another data directory"
-    ):
-        async with opened(tmp_path, copied=False):
+    advice = "use another data directory" if isinstance(empty_place, Path) else "see to the server"
+    with pytest.raises(StoreError, match=rf"'9999'.*'{OURS.head}'.*upgrade reasonblocks, or {advice}"):
+        async with opened(empty_place, copied=False):
             pass
 
 

@@ -13,9 +13,10 @@ from sqlalchemy import Connection, text
 
 from engine.store.opened import Store, opened
 from reasonblocks.engine.errors import Busy, Invalid, StoreError
-from reasonblocks.engine.store import transact
-from reasonblocks.engine.store.database import BUSY_SECONDS, FILE_NAME
+from reasonblocks.engine.store import sqlite_transact
+from reasonblocks.engine.store.sqlite import BUSY_SECONDS, FILE_NAME
 from reasonblocks.engine.store.values import MAX_DEPTH, dump, dump_given, load, too_deep
+from support.cluster import Place
 
 
 def add(connection: Connection, org: str) -> None:
@@ -41,9 +42,9 @@ async def test_commits_what_is_done_and_undoes_what_fails(tmp_path: Path, kept: 
         assert await orgs(store) == ["acme"]
 
 
-async def test_takes_turns_with_other_writers_of_the_process(tmp_path: Path) -> None:
+async def test_takes_turns_with_other_writers_of_the_process(place: Place) -> None:
     """Both ways of writing share one queue: none of many writers at once finds the database locked."""
-    async with opened(tmp_path) as store:
+    async with opened(place) as store:
 
         async def by_trips(number: int) -> None:
             async with store.database.writing() as connection:
@@ -76,6 +77,26 @@ async def test_cancelled_caller_leaves_a_whole_transaction(tmp_path: Path) -> No
         await asyncio.sleep(0)
         go_on.set()
         await next_one
+        assert await orgs(store) == ["first", "second", "third"]
+
+
+async def test_cancelled_caller_leaves_a_whole_transaction_on_a_server(postgres_url: str) -> None:
+    """What has begun is finished there as well, and nobody waits for it meanwhile."""
+
+    def slow(connection: Connection) -> None:
+        add(connection, "first")
+        connection.execute(text("SELECT pg_sleep(0.3)"))
+        add(connection, "second")
+
+    async with opened(postgres_url) as store:
+        caller = asyncio.create_task(store.transactions.run(slow))
+        await asyncio.sleep(0.1)
+        caller.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await caller
+        await store.transactions.run(lambda connection: add(connection, "third"))
+        assert await orgs(store) == ["third"]
+        await store.transactions.aclose()
         assert await orgs(store) == ["first", "second", "third"]
 
 
@@ -134,7 +155,7 @@ async def test_close_does_not_wait_for_another_process(tmp_path: Path, no_thread
 
 async def test_another_process_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For as long as it takes, whatever a single attempt may take; then it is busy."""
-    monkeypatch.setattr(transact, "MOMENT_SECONDS", 0.01)
+    monkeypatch.setattr(sqlite_transact, "MOMENT_SECONDS", 0.01)
     async with opened(tmp_path) as store:
         with contextlib.closing(await asyncio.to_thread(_holding_the_lock, tmp_path)) as other:
             waiting = asyncio.create_task(store.transactions.run(lambda connection: add(connection, "patient")))
@@ -142,7 +163,7 @@ async def test_another_process_is_waited_for(tmp_path: Path, monkeypatch: pytest
             await asyncio.to_thread(other.rollback)
             await waiting
             await asyncio.to_thread(other.execute, "BEGIN IMMEDIATE")
-            monkeypatch.setattr(transact, "BUSY_SECONDS", 0.05)
+            monkeypatch.setattr(sqlite_transact, "BUSY_SECONDS", 0.05)
             with pytest.raises(Busy):
                 await store.transactions.run(lambda connection: add(connection, "impatient"))
         assert await orgs(store) == ["patient"]

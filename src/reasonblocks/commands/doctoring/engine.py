@@ -58,7 +58,7 @@ def parts(path: Path | None) -> Iterator[Finding]:
     """Open an engine as an agent does, and hear what its parts say; in memory where there is no database yet."""
     from ...engine.engine import Engine
     from ...engine.settings import EngineSettings
-    from ...engine.store.database import FILE_NAME
+    from ...engine.store.sqlite import FILE_NAME
 
     held = path if path is not None and (path / FILE_NAME).exists() else None  # a look must not make a directory
     settings = EngineSettings.from_environment(held)

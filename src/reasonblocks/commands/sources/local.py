@@ -15,8 +15,9 @@ from ...engine.principal import Principal
 from ...engine.requests import PatternChange, PatternCreate
 from ...engine.runs.reading import RunReader
 from ...engine.runs.tallies import children_of, fired_in
-from ...engine.store.database import FILE_NAME, Database, explained
+from ...engine.store.database import Database, explained
 from ...engine.store.migrate import prepare
+from ...engine.store.sqlite import FILE_NAME
 from .base import Fired
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
 """Following the table of changes, so that what is held in memory and in the index is what the tables say.
 
 Whoever writes adds a row to `changes` in the same transaction and calls `notify()`. Other processes on the same
-database find the row when they look, once a second. A change may be told twice, never not at all.
+database find the row when they look, once a second, or are told to look at once. A change may be told twice, never not
+at all.
 """
 
 import asyncio
@@ -34,6 +35,7 @@ class Follower:
         self._handlers: dict[str, list[Handler]] = {}
         self._turn = asyncio.Lock()
         self._due = asyncio.Event()
+        self._said_here = False
         self._task: asyncio.Task[None] | None = None
         self._trouble: str | None = None
         self.number = 0
@@ -50,8 +52,9 @@ class Follower:
         """Have a handler told of changes to items of a kind, after those who listened before it."""
         self._handlers.setdefault(kind, []).append(handler)
 
-    def notify(self) -> None:
-        """Something was written, on this loop."""
+    def notify(self, *, local: bool = True) -> None:
+        """Something was written: on this loop, or by a process that says so."""
+        self._said_here = self._said_here or local
         self._due.set()
 
     async def refresh(self, *, local: bool = True) -> None:
@@ -102,14 +105,15 @@ class Follower:
                 pause = min(pause * 2, LONGEST_PAUSE)
 
     async def _notified(self, seconds: float) -> bool:
-        """Wait until it is time to look; whether somebody said so."""
+        """Wait until it is time to look; whether somebody on this loop said so."""
         # A database in memory has no other writers, and nobody to look for.
-        alone = self._database.path is None and self._trouble is None
+        alone = self._database.alone and self._trouble is None
         with contextlib.suppress(TimeoutError):
             # Not `wait_for`: until Python 3.12 it lost a cancellation that came together with what it waited for.
             async with asyncio.timeout(None if alone else seconds):
-                return await self._due.wait()
-        return False
+                await self._due.wait()
+        said_here, self._said_here = self._said_here, False
+        return said_here
 
 
 async def record_changes(connection: AsyncConnection, kind: Kind, item_ids: Iterable[str]) -> None:

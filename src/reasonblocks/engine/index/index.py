@@ -18,6 +18,7 @@ from ...runtime.contain import describe, incidents
 from ...runtime.supervisor import forget_after_fork
 from ..embedding.calibration import calibration_for
 from ..embedding.worker import EmbeddingWorker
+from ..errors import Busy, StoreError
 from ..store.database import Database
 from ..store.values import digest
 from .filling import Filling
@@ -248,7 +249,7 @@ class VectorIndex:
             except Exception as error:
                 incidents.note("the vector index", error)
                 self._trouble = f"the vector index cannot be brought up to date: {describe(error)}; it is tried again"
-                if not isinstance(error, SQLAlchemyError):
+                if not isinstance(error, SQLAlchemyError | StoreError | Busy):
                     self._want_rebuild()  # nobody knows what is in the shard now
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, LONGEST_PAUSE)

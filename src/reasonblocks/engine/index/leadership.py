@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
+from ..store.news import News
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -40,6 +42,16 @@ def by_file(directory: Path | None) -> Leadership:
         finally:
             if lock is not None:
                 os.close(lock)  # which lets go of it
+
+    return leadership
+
+
+def by_news(news: News) -> Leadership:
+    """Of the processes on one database server, the one that has the chore; it keeps it until it ends."""
+
+    @asynccontextmanager
+    async def leadership(name: str) -> AsyncIterator[bool]:
+        yield await news.leads(name)
 
     return leadership
 

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 from ..embedding.worker import EmbeddingWorker
 from ..store.database import Database
+from ..store.news import News
 from .cluster.settings import require_client
 from .follower import Follower
 from .index import VectorIndex
-from .leadership import by_file
+from .leadership import by_file, by_news
 from .serving import Index
 from .sources import Source
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ..settings import EngineSettings
 
 DIRECTORY = "index"
-MakeIndex = Callable[[Database, Follower, EmbeddingWorker, Sequence[Source]], Index]
+MakeIndex = Callable[[Database, Follower, EmbeddingWorker, Sequence[Source], News], Index]
 
 
 def index_for(settings: "EngineSettings") -> MakeIndex:
@@ -26,7 +27,7 @@ def index_for(settings: "EngineSettings") -> MakeIndex:
     directory = None if settings.data_dir is None else settings.data_dir / DIRECTORY
 
     def make(
-        database: Database, follower: Follower, embedding: EmbeddingWorker, sources: Sequence[Source]
+        database: Database, follower: Follower, embedding: EmbeddingWorker, sources: Sequence[Source], _news: News
     ) -> VectorIndex:
         return VectorIndex(database, follower, embedding, sources, directory, settings.previous_embeddings)
 
@@ -39,7 +40,7 @@ def _in_cluster(url: str, settings: "EngineSettings") -> MakeIndex:
     from .cluster.index import ClusterIndex
 
     def make(
-        database: Database, follower: Follower, embedding: EmbeddingWorker, sources: Sequence[Source]
+        database: Database, follower: Follower, embedding: EmbeddingWorker, sources: Sequence[Source], news: News
     ) -> ClusterIndex:
         return ClusterIndex(
             database,
@@ -48,7 +49,7 @@ def _in_cluster(url: str, settings: "EngineSettings") -> MakeIndex:
             sources,
             Cluster(url, settings.qdrant),
             prefix=settings.qdrant.prefix,
-            leadership=by_file(settings.data_dir),
+            leadership=by_news(news) if news.heard else by_file(settings.data_dir),
             previous_embeddings=settings.previous_embeddings,
         )
 

@@ -16,9 +16,11 @@ from .interventions import cleaned, intervention
 from .judge import MONITOR, Judge, Opinion
 from .profiles import BUILT_IN_PROFILES, CustomProfiles, Weights, no_custom_profiles, resolve_weights
 from .suite import SuiteReading
-from .trajectories import Observed, Trajectories, owner
+from .trajectories import Beginning, Observed, Remember, Trajectories, owner
 
 Retrieve = Callable[[Principal, RetrieveRequest], Awaitable[Retrieval]]
+Kept = Callable[[str, str | None, str, int, int], Awaitable[Beginning | None]]
+"""The steps of a run, by org, project and run id, from one place to another, if they were kept."""
 FALLBACK_SECONDS = 0.5
 """How long a lookup may take before our own text is used after all."""
 
@@ -42,8 +44,10 @@ class Evaluator:
         retrieve: Retrieve | None = None,
         custom_profiles: CustomProfiles = no_custom_profiles,
         judge: Judge | None = None,
+        kept: Kept | None = None,
     ) -> None:
         self.trajectories = trajectories
+        self._kept = kept
         self._judge = judge
         self._suite = trajectories.suite
         self._retrieve = retrieve
@@ -57,7 +61,7 @@ class Evaluator:
         """The answer for a whole trace, or for a run of which `steps` is what is new."""
         org_id = principal.org(request.org_id)
         whose = owner(org_id, principal.project_id)
-        observed = await self._observe(whose, request)
+        observed = await self._observe(whose, request, self._memory_of(org_id, principal, request))
         weights = self.weights(org_id, request.task_profile, request.weights)
         opinion = await self._second_opinion(whose, request.run_id or "", observed.reading, weights)
         observed = replace(observed, reading=opinion.reading)
@@ -80,7 +84,13 @@ class Evaluator:
             return dict(known)
         return resolve_weights(self._suite.default_weights, org_id, task_profile, overrides, self._custom_profiles)
 
-    async def _observe(self, org_id: str, request: EvaluateRequest) -> Observed:
+    def _memory_of(self, org_id: str, principal: Principal, request: EvaluateRequest) -> Remember | None:
+        kept, run_id = self._kept, request.run_id
+        if kept is None or run_id is None:
+            return None
+        return lambda have, wanted: kept(org_id, principal.project_id, run_id, have, wanted)
+
+    async def _observe(self, org_id: str, request: EvaluateRequest, remember: Remember | None) -> Observed:
         steps = [
             ObservedStep.of(step.thought, step.action, step.action_input, step.observation, step.observation_is_error)
             for step in request.steps or ()
@@ -97,7 +107,7 @@ class Evaluator:
             return await self.trajectories.whole_trace(org_id, steps, request.task or "")
         # Without an offset the steps are the whole trace; it replaces whatever is held.
         return await self.trajectories.continue_run(
-            org_id, request.run_id, request.offset or 0, steps, request.task or ""
+            org_id, request.run_id, request.offset or 0, steps, request.task or "", remember
         )
 
     async def _words(self, principal: Principal, model: str, opening: Opening, observed: Observed) -> _Words:

@@ -8,7 +8,7 @@ which the protocol allows for: the answer is how much is held, and the client se
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterable, AsyncIterator, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from time import perf_counter
@@ -40,6 +40,19 @@ class Observed:
     reading: SuiteReading
     thoughts: tuple[str, ...]
     """The newest, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The first steps of a run, from where they were kept."""
+
+    task: str
+    """What its agent was asked to do; nothing if nobody told the tables."""
+    steps: Sequence[ObservedStep]
+
+
+Remember = Callable[[int, int], Awaitable[Beginning | None]]
+"""The steps of a run from one place on towards another, some at a time, if somebody has kept them."""
 
 
 class Shelf:
@@ -103,26 +116,52 @@ class Trajectories:
     # -- evaluations -----------------------------------------------------------------------------
 
     async def continue_run(
-        self, org_id: str, run_id: str, offset: int, steps: Sequence[ObservedStep], task: str = ""
+        self,
+        org_id: str,
+        run_id: str,
+        offset: int,
+        steps: Sequence[ObservedStep],
+        task: str = "",
+        remember: Remember | None = None,
     ) -> Observed:
-        """Go on with a run: `steps` follow its first `offset`, which must be exactly what is held."""
+        """Go on with a run: `steps` follow its first `offset`, which must be exactly what is held.
+
+        What is not held may be remembered, where another process has seen it.
+        """
         key: Key = ("evaluated", org_id, run_id)
         trajectory = self._shelf.take(key)
         if offset == 0:
             trajectory = self.suite.start(task)
-        elif trajectory is None or trajectory.length != offset:
-            have = 0
-            if trajectory is not None:
-                have = trajectory.length
-                self._shelf.put(key, trajectory)
-            raise Conflict(
-                f"offset is {offset}, but {have} steps of run {run_id!r} are held; send from there", have=have
-            )
         try:
+            if remember is not None and (trajectory is None or trajectory.length != offset):
+                trajectory = await self._caught_up(trajectory, offset, task, remember)
+            have = trajectory.length if trajectory is not None else 0
+            if trajectory is None or have != offset:
+                raise Conflict(
+                    f"offset is {offset}, but {have} steps of run {run_id!r} are held; send from there", have=have
+                )
             await _advance(trajectory, steps)
             return _observed(trajectory)
         finally:
-            self._shelf.put(key, trajectory)  # also when it was cancelled half-way: what it holds is a true prefix
+            if trajectory is not None:  # also when it was cancelled half-way: what it holds is a true prefix
+                self._shelf.put(key, trajectory)
+
+    async def _caught_up(
+        self, held: Trajectory | None, offset: int, task: str, remember: Remember
+    ) -> Trajectory | None:
+        """What is held of a run with what was kept of it elsewhere, as far as that leads towards `offset`."""
+        shorter = held if held is not None and held.length < offset else None
+        while shorter is None or shorter.length < offset:
+            beginning = await remember(shorter.length if shorter is not None else 0, offset)
+            if beginning is None or not beginning.steps:
+                break
+            if shorter is None:
+                # With no task in the tables nobody can tell what the client said; it says so with the first steps.
+                if not (task or beginning.task):
+                    break
+                shorter = self.suite.start(task or beginning.task)
+            await _advance(shorter, beginning.steps)
+        return shorter or held
 
     async def whole_trace(self, org_id: str, steps: Sequence[ObservedStep], task: str = "") -> Observed:
         """Evaluate a trace from its first step; if it continues one that was seen, only what is new is looked at."""

@@ -13,7 +13,7 @@ from ..errors import Conflict, Forbidden, Invalid, NotFound
 from ..index.follower import Follower, record_changes
 from ..principal import Principal
 from ..requests import PatternChange, PatternCreate
-from ..store.database import Database
+from ..store.database import Database, asked_again
 from ..store.schema import facts, pattern_versions, patterns
 from ..store.tenants import ensure
 from ..store.values import dump, load, new_id, now, shown
@@ -43,6 +43,7 @@ class Patterns:
         self._database = database
         self._follower = follower
 
+    @asked_again
     async def list(
         self,
         principal: Principal,

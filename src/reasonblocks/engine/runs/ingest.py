@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Float, bindparam, case, cast, func, select, update
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, Float, bindparam, case, cast, func, insert, select, update
 
 from ..errors import EngineError
 from ..principal import Principal
 from ..store import tenants
-from ..store.prepared import PreparedQuery, PreparedWrite
+from ..store.prepared import InsertNew, PreparedQuery, UpdateEach
 from ..store.schema import runs, steps
 from ..store.values import dump
+from ..store.words import each
 from .decoding import STEP_COLUMNS, Entry, NewRun
 from .ledger import Ledger, RunState
 
@@ -33,14 +33,16 @@ _STATE = (
     runs.c.loss_cause,
 )
 """In the order of the fields of `RunState`."""
-_named = func.json_each(bindparam("run_ids")).table_valued("value")  # any number of ids in one parameter
+_named = each(bindparam("run_ids")).table_valued("value")  # any number of ids in one parameter
 _select_states = select(*_STATE).where(runs.c.run_id.in_(select(_named.c.value)))
 _held = PreparedQuery(_select_states, ("run_ids",))
 _held_in_org = PreparedQuery(_select_states.where(runs.c.org_id == bindparam("org")), ("run_ids", "org"))
+# Whoever adds to runs has them for itself until it is done, in one order for all; SQLite has one writer anyway.
+_taken_states = _select_states.order_by(runs.c.id).with_for_update(key_share=True)
+_taken = PreparedQuery(_taken_states, ("run_ids",))
+_taken_in_org = PreparedQuery(_taken_states.where(runs.c.org_id == bindparam("org")), ("run_ids", "org"))
 
-_insert_steps = PreparedWrite(
-    insert(steps).on_conflict_do_nothing(), ("run", "step_index", "created_at", *STEP_COLUMNS)
-)
+_insert_steps = InsertNew(steps, ("run", "step_index", "created_at", *STEP_COLUMNS))
 
 _CHANGING = (
     "outcome",
@@ -54,14 +56,8 @@ _CHANGING = (
 )
 _COUNTING = ("last_seen_at", "step_count", "total_tokens")
 """What changes while a run goes on."""
-_count_runs = PreparedWrite(
-    update(runs).where(runs.c.id == bindparam("this")).values({name: bindparam(name) for name in _COUNTING}),
-    (*_COUNTING, "this"),
-)
-_update_runs = PreparedWrite(
-    update(runs).where(runs.c.id == bindparam("this")).values({name: bindparam(name) for name in _CHANGING}),
-    (*_CHANGING, "this"),
-)
+_count_runs = UpdateEach(runs, _COUNTING)
+_update_runs = UpdateEach(runs, _CHANGING)
 
 _FILLED = ("agent_name", "task", "model", "framework", "codebase_id", "metadata")
 """What a second `run_start` may still tell, if the first one did not."""
@@ -103,7 +99,7 @@ def apply(
     """Apply events in order. One that is refused has no effect; the others have."""
     ledger = Ledger(principal, org_id, now)
     run_ids = {entry.run_id for entry in entries if not isinstance(entry, EngineError)}
-    ledger.hold(held_states(connection, run_ids, principal))
+    ledger.hold(_states(connection, run_ids, principal, _taken, _taken_in_org))
     results: list[RunState | EngineError] = []
     for entry in entries:
         try:
@@ -118,12 +114,18 @@ def apply(
 
 def held_states(connection: Connection, run_ids: set[str], principal: Principal) -> list[RunState]:
     """The runs of these ids that the caller might mean."""
+    return _states(connection, run_ids, principal, _held, _held_in_org)
+
+
+def _states(
+    connection: Connection, run_ids: set[str], principal: Principal, all_of_them: PreparedQuery, in_org: PreparedQuery
+) -> list[RunState]:
     if not run_ids:
         return []
     if principal.org_id is None:
-        rows = _held.run(connection, dump(list(run_ids)))
+        rows = all_of_them.run(connection, dump(list(run_ids)))
     else:
-        rows = _held_in_org.run(connection, dump(list(run_ids)), principal.org_id)
+        rows = in_org.run(connection, dump(list(run_ids)), principal.org_id)
     return [RunState(*row) for row in rows]
 
 

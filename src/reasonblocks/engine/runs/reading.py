@@ -10,9 +10,10 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from ..answers import Evidence, HealthSummary, Run, RunWithSteps, StoredStepAnswer
 from ..errors import Invalid
 from ..principal import Principal
-from ..store.database import Database
+from ..store.database import Database, asked_again
 from ..store.schema import evaluations, runs, steps
 from ..store.values import load, shown, shown_or_none
+from ..store.words import each
 from .ingest import held_states
 from .ledger import meant
 from .tallies import guidance_in
@@ -43,6 +44,7 @@ class RunReader:
         self._database = database
         self._monitors = tuple(monitors)
 
+    @asked_again
     async def listed(
         self, principal: Principal, limit: int, offset: int, org_id: str | None, project_id: str | None
     ) -> list[Run]:
@@ -61,6 +63,7 @@ class RunReader:
         async with self._database.reading() as connection:
             return [shown_run(row) for row in await connection.execute(query)]
 
+    @asked_again
     async def shown(self, principal: Principal, run_id: str, org_id: str | None) -> RunWithSteps:
         """A run with its steps and their scores; `NotFound` also for one of somebody else."""
         async with self._database.reading() as connection:
@@ -78,6 +81,7 @@ class RunReader:
             await asyncio.sleep(0)
         return told
 
+    @asked_again
     async def summary(self, principal: Principal, org_id: str | None, project_id: str | None) -> HealthSummary:
         """Counts, outcomes and firing rates of the runs that are visible."""
         seen = visible(principal, org_id, project_id)
@@ -143,7 +147,7 @@ def _scored(seen: Sequence[ColumnElement[bool]]) -> Any:
 
 
 def _fired(seen: Sequence[ColumnElement[bool]]) -> Any:
-    monitor = func.json_each(evaluations.c.fired).table_valued("value")
+    monitor = each(evaluations.c.fired).table_valued("value")
     return (
         select(monitor.c.value, func.count().label("number"))
         .select_from(evaluations.join(runs).join(monitor, true()))

@@ -6,21 +6,22 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 
-from sqlalchemy import Connection, and_, bindparam, func, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, Integer, and_, bindparam, cast, select
 
 from ...runtime.contain import contain, incidents
 from ..monitors.features import ObservedStep
 from ..requests import Step
 from ..store.database import Database
-from ..store.prepared import PreparedQuery, PreparedWrite
+from ..store.prepared import InsertNew, PreparedQuery
 from ..store.schema import evaluations, runs, steps
 from ..store.transact import Transactions
 from ..store.values import dump, now
+from ..store.words import each
 from .decoding import NewStep
 from .ingest import Applied
 from .leftovers import Leftovers
 from .live import Live, StepScored
+from .relay import Relay
 from .scoring import RunRef, ScoredStep, StepReader
 
 MOST_WAITING = 5_000
@@ -40,14 +41,17 @@ MOST_ATTEMPTS = 3
 RETRY_SECONDS = 1.0
 CLOSE_SECONDS = 5.0
 
-_keep = PreparedWrite(
-    insert(evaluations).on_conflict_do_nothing(),
-    ("run", "step_index", "scores", "composite", "fired", "failure_type", "evidence", "created_at"),
+_keep = InsertNew(
+    evaluations, ("run", "step_index", "scores", "composite", "fired", "failure_type", "evidence", "created_at")
 )
+_ids = each(bindparam("ids")).table_valued("value")
 _those_there = PreparedQuery(
-    select(runs.c.id).where(runs.c.id.in_(select(func.json_each(bindparam("ids")).table_valued("value").c.value))),
+    select(runs.c.id)
+    .where(runs.c.id.in_(select(cast(_ids.c.value, Integer))))
+    .with_for_update(read=True, key_share=True),  # and they stay there until the scores are
     ("ids",),
 )
+_written = select(evaluations.c.run, evaluations.c.step_index)
 _unscored = (
     select(steps.c.run, steps.c.step_index)
     .outerjoin(evaluations, and_(evaluations.c.run == steps.c.run, evaluations.c.step_index == steps.c.step_index))
@@ -69,12 +73,14 @@ class Scorer:
         transactions: Transactions,
         reader: StepReader,
         live: Live,
+        relay: Relay | None = None,
         most_waiting: int = MOST_WAITING,
     ) -> None:
         self._database = database
         self._transactions = transactions
         self._reader = reader
         self._live = live
+        self._relay = relay
         self._most_waiting = most_waiting
         self._waiting: OrderedDict[RunRef, dict[int, ObservedStep]] = OrderedDict()
         self._count = 0
@@ -165,11 +171,18 @@ class Scorer:
     # -- the background ----------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to work; what was stored before the last end and not scored is picked up behind all that is new."""
+        """Begin to work."""
         self._closing = False
-        self._leftovers = Leftovers(self._database)
         self._wake()
         self._task = asyncio.create_task(self._run(), name="reasonblocks scorer")
+
+    def pick_up(self, seen_since: float = 0.0, stored_before: float | None = None) -> None:
+        """Have steps scored that were stored and never scored, behind all that is new; those of runs seen since then.
+
+        With `stored_before` the newer ones are left to the process that stored them.
+        """
+        self._leftovers = Leftovers(self._database, seen_since, stored_before)
+        self._wake()
 
     async def drained(self) -> None:
         """Wait until everything submitted so far is scored."""
@@ -342,8 +355,10 @@ class Scorer:
 
     async def _store(self, scored: Sequence[ScoredStep]) -> None:
         if scored:
-            await self._transactions.run(lambda connection: _write(connection, scored))
-            self._live.publish(map(_told, scored))
+            kept = await self._transactions.run(lambda connection: _write(connection, scored))
+            self._live.publish(map(_told, kept))
+            if self._relay is not None:
+                self._relay.send(kept)
 
 
 def _characters(step: ObservedStep) -> int:
@@ -356,10 +371,12 @@ def _portions(given: dict[int, ObservedStep], size: int = 4) -> list[dict[int, O
     return [{index: given[index] for index in order[at : at + size]} for at in range(0, len(order), size)]
 
 
-def _write(connection: Connection, scored: Sequence[ScoredStep]) -> None:
+def _write(connection: Connection, scored: Sequence[ScoredStep]) -> list[ScoredStep]:
+    """Keep the scores of steps; those that had none before, for another process may have been quicker."""
     wanted = dump(sorted({one.run.id for one in scored}))
     there = {run for (run,) in _those_there.run(connection, wanted)}
     written_at = now()
+    kept = [one for one in scored if one.run.id in there]  # one may have been deleted meanwhile, as too old
     rows = [
         (
             one.run.id,
@@ -371,10 +388,13 @@ def _write(connection: Connection, scored: Sequence[ScoredStep]) -> None:
             dump(one.evidence),
             written_at,
         )
-        for one in scored
-        if one.run.id in there  # it may have been deleted meanwhile, as too old
+        for one in kept
     ]
-    _keep.run(connection, rows)
+    if _keep.run(connection, rows) < len(rows):
+        mine = _written.where(evaluations.c.run.in_(there), evaluations.c.created_at == written_at)
+        places = {(run, index) for run, index in connection.execute(mine)}
+        kept = [one for one in kept if (one.run.id, one.step_index) in places]
+    return kept
 
 
 def _told(scored: ScoredStep) -> StepScored:

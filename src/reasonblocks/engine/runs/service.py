@@ -12,7 +12,7 @@ from ..errors import EngineError, Invalid
 from ..monitors.trajectories import Trajectories
 from ..principal import Principal
 from ..requests import RunFinish, RunStart, Step
-from ..store.database import Database
+from ..store.database import Database, asked_again
 from ..store.schema import evaluations, runs
 from ..store.transact import Transactions
 from ..store.values import load, now
@@ -21,6 +21,7 @@ from .ingest import Applied, apply
 from .ledger import RunState
 from .live import Live
 from .reading import RunReader, shown_run
+from .relay import Relay
 from .scorer import Scorer
 from .scoring import RunRef, StepReader, Weigh
 
@@ -32,16 +33,24 @@ class Runs:
     """Takes in what agents report, and shows it. On the engine's event loop only."""
 
     def __init__(
-        self, database: Database, transactions: Transactions, trajectories: Trajectories, weigh: Weigh, live: Live
+        self,
+        database: Database,
+        transactions: Transactions,
+        trajectories: Trajectories,
+        weigh: Weigh,
+        live: Live,
+        relay: Relay | None = None,
     ) -> None:
         self._database = database
         self._transactions = transactions
         self._reader = RunReader(database, [monitor.name for monitor in trajectories.suite.monitors])
-        self.scorer = Scorer(database, self._transactions, StepReader(database, trajectories, weigh), live)
+        self.scorer = Scorer(database, self._transactions, StepReader(database, trajectories, weigh), live, relay)
 
-    def open(self) -> None:
-        """Begin to score in the background."""
+    def open(self, *, leftovers: bool = True) -> None:
+        """Begin to score in the background; with what was left before the last end, unless that is another's to do."""
         self.scorer.start()
+        if leftovers:
+            self.scorer.pick_up()
 
     async def aclose(self) -> None:
         """Finish scoring what was acknowledged, as far as time allows."""
@@ -91,6 +100,7 @@ class Runs:
         self.scorer.submit(applied)
         return shown_run(row)
 
+    @asked_again
     async def _stored_scores(self, run: RunRef, step_index: int) -> StepScores | None:
         query = select(evaluations).where(evaluations.c.run == run.id, evaluations.c.step_index == step_index)
         async with self._database.reading() as connection:

@@ -25,6 +25,14 @@ FIRST_AFTER_SECONDS = 5.0
 """A start has more urgent things to do."""
 
 Chore = Callable[[], Awaitable[object]]
+Leads = Callable[[str], Awaitable[bool]]
+"""Whether a chore is this process's to do."""
+UPKEEP = "upkeep"
+
+
+async def always(_chore: str) -> bool:
+    """Where nobody else could do it."""
+    return True
 
 
 class Upkeep:
@@ -38,12 +46,18 @@ class Upkeep:
         stale_after: float,
         keep_days: float | None = None,
         chores: Sequence[Chore] = (),
+        shared_chores: Sequence[Chore] = (),
+        leads: Leads = always,
     ) -> None:
         self._database = database
         self._transactions = transactions
         self._stale_after = stale_after
         self._keep_days = keep_days
         self._chores = tuple(chores)
+        """What every process does for itself."""
+        self._shared_chores = tuple(shared_chores)
+        """What one of the processes on a database does for all."""
+        self._leads = leads
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -56,23 +70,20 @@ class Upkeep:
         if task is not None:
             task.cancel()
             await asyncio.wait((task,))
-            await self._do_chores()
+            await _do(self._chores)
 
     async def _run(self) -> None:
         every = min(MOST_EVERY_SECONDS, self._stale_after / 2)
         await asyncio.sleep(min(FIRST_AFTER_SECONDS, every))
         while True:
-            with contain("closing silent runs"):
-                await self.sweep()
-            with contain("deleting what is too old"):
-                await self.prune()
-            await self._do_chores()
+            if await self._leads(UPKEEP):
+                with contain("closing silent runs"):
+                    await self.sweep()
+                with contain("deleting what is too old"):
+                    await self.prune()
+                await _do(self._shared_chores)
+            await _do(self._chores)
             await asyncio.sleep(every)
-
-    async def _do_chores(self) -> None:
-        for chore in self._chores:
-            with contain("upkeep"):
-                await chore()
 
     async def sweep(self) -> int:
         """Close runs without a sign of life as `abandoned`; how many. One that waits for a person is not silent."""
@@ -85,18 +96,15 @@ class Upkeep:
 
     def _sweep_some(self, connection: Connection) -> int:
         moment = now()
-        silent = (
-            select(runs.c.id)
-            .where(
-                runs.c.outcome.is_(None),
-                runs.c.interrupted_at.is_(None),
-                runs.c.last_seen_at < moment - self._stale_after,
-            )
-            .limit(SILENT_AT_ONCE)
+        is_silent = (
+            runs.c.outcome.is_(None),
+            runs.c.interrupted_at.is_(None),
+            runs.c.last_seen_at < moment - self._stale_after,
         )
-        return connection.execute(
-            update(runs).where(runs.c.id.in_(silent)).values(outcome=ABANDONED, finished_at=moment)
-        ).rowcount
+        silent = select(runs.c.id).where(*is_silent).limit(SILENT_AT_ONCE)
+        # Asked twice: one of them may show a sign of life before it is its turn.
+        closed = update(runs).where(runs.c.id.in_(silent), *is_silent)
+        return connection.execute(closed.values(outcome=ABANDONED, finished_at=moment)).rowcount
 
     async def prune(self) -> int:
         """Delete runs with all that belongs to them, and traces, that are older than they are kept; how many."""
@@ -125,6 +133,12 @@ class Upkeep:
                 batches[-1].append(run)
                 room -= max(size, 1)
         return batches
+
+
+async def _do(chores: Sequence[Chore]) -> None:
+    for chore in chores:
+        with contain("upkeep"):
+            await chore()
 
 
 def _delete_runs(connection: Connection, ids: list[int], before: float) -> int:

@@ -2,14 +2,14 @@
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from sqlalchemy import URL, Connection, MetaData, NullPool, create_engine, event, inspect, text
+from sqlalchemy import Connection, MetaData, inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from ..errors import StoreError
-from .database import WRITES, Database, begin, explained, set_up
+from .database import Database, explained
 from .schema import metadata
 
 VERSION_TABLE = "alembic_version"
@@ -47,8 +47,7 @@ async def prepare(database: Database, history: History = OURS) -> None:
                 version = await connection.run_sync(_create_unless_made, history)
         if version != history.head:
             _refuse_unknown(database, version, history)
-            if database.path is not None:
-                await asyncio.to_thread(_upgrade, database.path, history)
+            await asyncio.to_thread(database.migrate, partial(_upgrade, history=history))
     except DBAPIError as error:
         raise _not_usable(database, explained(error)) from error
 
@@ -81,32 +80,18 @@ def _refuse_unknown(database: Database, version: str, history: History) -> None:
         raise _not_usable(database, "it holds tables that are not of reasonblocks")
     if version not in history.versions:
         raise StoreError(
-            f"the database {str(database.path)!r} has version {version!r} and this reasonblocks knows up to "
-            f"{history.head!r}: a newer reasonblocks wrote it; upgrade reasonblocks, or use another data directory"
+            f"the database {database.name!r} has version {version!r} and this reasonblocks knows up to "
+            f"{history.head!r}: a newer reasonblocks wrote it; upgrade reasonblocks, or {database.advice}"
         )
 
 
 def _not_usable(database: Database, reason: str) -> StoreError:
-    return StoreError(
-        f"the database {str(database.path or 'in memory')!r} cannot be used: {reason}; "
-        "use another data directory (data_dir=... or --data-dir), or move that file away"
-    )
+    return StoreError(f"the database {database.name!r} cannot be used: {reason}; {database.advice}")
 
 
-def _upgrade(path: Path, history: History) -> None:
-    """Bring a database up to date. Alembic reads files: not for an event loop."""
-    engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=NullPool)
-    event.listen(engine, "connect", _set_up_for_upgrade)
-    event.listen(engine, "begin", begin)
-    with engine.execution_options(**{WRITES: True}).begin() as connection:
-        if _version(connection) != history.head:  # another process may have been quicker
-            upgrade(connection, history)
-
-
-def _set_up_for_upgrade(connection: Any, record: object) -> None:
-    # A table that is changed is copied and dropped, and with foreign keys on that would delete what refers to it.
-    set_up(connection, record)
-    connection.execute("PRAGMA foreign_keys=OFF")
+def _upgrade(connection: Connection, history: History) -> None:
+    if _version(connection) != history.head:  # another process may have been quicker
+        upgrade(connection, history)
 
 
 def upgrade(connection: Connection, history: History = OURS, target: str = "head") -> None:
@@ -119,8 +104,3 @@ def upgrade(connection: Connection, history: History = OURS, target: str = "head
     config.attributes["connection"] = connection
     config.attributes["tables"] = history.tables
     command.upgrade(config, target)
-    broken = connection.exec_driver_sql("PRAGMA foreign_key_check").first()
-    if broken is not None:
-        raise StoreError(
-            f"the upgrade to {history.head!r} would leave rows of {broken[0]!r} without what they refer to"
-        )

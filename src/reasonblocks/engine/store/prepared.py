@@ -1,4 +1,4 @@
-"""Statements that are compiled once and go to the driver as they are.
+"""Statements that are compiled once for each kind of database and go to the driver as they are.
 
 SQLAlchemy prepares a statement and handles the parameters of each row for every execution, which for a batch of steps
 costs as much as SQLite does. Here parameters are tuples, in the order in which they were named.
@@ -7,36 +7,60 @@ costs as much as SQLite does. Here parameters are tuples, in the order in which 
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Select
-from sqlalchemy.dialects.sqlite import dialect
-from sqlalchemy.sql.dml import UpdateBase
+from sqlalchemy import Connection, Select, Table
+from sqlalchemy.engine.interfaces import Dialect
+
+from .words import ROWS
 
 
-class PreparedWrite:
-    """An INSERT or UPDATE for many rows."""
+class InsertNew:
+    """Rows of a table; those that are there already are left as they are."""
 
-    def __init__(self, statement: UpdateBase, names: Sequence[str]) -> None:
-        self._sql = _compiled(statement, names, list(names))
+    def __init__(self, table: Table, names: Sequence[str]) -> None:
+        self._sql = {name: rows.insert(table, names) for name, rows in ROWS.items()}
 
     def run(self, connection: Connection, rows: list[tuple[Any, ...]]) -> int:
-        """Run it for all rows; how many rows of the table that changed."""
-        return connection.exec_driver_sql(self._sql, rows).rowcount if rows else 0
+        """Insert them; how many are new."""
+        return _run(connection, self._sql, rows)
+
+
+class UpdateEach:
+    """Columns of rows, each of which is found by its key, the last value of its tuple."""
+
+    def __init__(self, table: Table, names: Sequence[str], key: str = "id") -> None:
+        self._sql = {name: rows.update(table, names, key) for name, rows in ROWS.items()}
+
+    def run(self, connection: Connection, rows: list[tuple[Any, ...]]) -> int:
+        """Change them; how many there were."""
+        return _run(connection, self._sql, rows)
+
+
+def _run(connection: Connection, sql: dict[str, str], rows: list[tuple[Any, ...]]) -> int:
+    if not rows:
+        return 0
+    database = connection.dialect.name
+    return connection.exec_driver_sql(sql[database], ROWS[database].parameters(rows)).rowcount
 
 
 class PreparedQuery:
     """A SELECT."""
 
     def __init__(self, statement: Select[Any], names: Sequence[str]) -> None:
-        self._sql = _compiled(statement, names, None)
+        self._statement = statement
+        self._names = tuple(names)
+        self._sql: dict[str, str] = {}
 
     def run(self, connection: Connection, *values: Any) -> Sequence[Any]:
         """All rows for these parameters."""
-        return connection.exec_driver_sql(self._sql, values).all()
+        dialect = connection.dialect
+        sql = self._sql.get(dialect.name)
+        if sql is None:
+            sql = self._sql[dialect.name] = self._compiled(dialect)
+        return connection.exec_driver_sql(sql, values).all()
 
-
-def _compiled(statement: UpdateBase | Select[Any], names: Sequence[str], column_keys: list[str] | None) -> str:
-    compiled = statement.compile(dialect=dialect(), column_keys=column_keys)
-    order = tuple(compiled.positiontup or ())
-    if order != tuple(names):
-        raise ValueError(f"the statement takes its parameters in the order {order}; expected {tuple(names)}")
-    return str(compiled)
+    def _compiled(self, dialect: Dialect) -> str:
+        compiled = self._statement.compile(dialect=dialect)
+        order = tuple(compiled.positiontup or ())
+        if order != self._names:
+            raise ValueError(f"the statement takes its parameters in the order {order}; expected {self._names}")
+        return str(compiled)

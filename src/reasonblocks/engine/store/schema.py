@@ -20,6 +20,9 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
+Id = BigInteger().with_variant(Integer, "sqlite")
+"""Numbers that the database gives: in SQLite only an INTEGER is one of those, and it has 64 bits anyway."""
+
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -70,7 +73,7 @@ keys = Table(
 runs = Table(
     "runs",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("id", Id, primary_key=True, autoincrement=True),
     Column("org_id", String(256), nullable=False),
     Column("project_id", String(256), nullable=False),
     Column("run_id", String(256), nullable=False),
@@ -95,14 +98,19 @@ runs = Table(
     Index(None, "started_at"),
     Index(None, "run_id"),
     # not of last_seen_at: that changes with every event, and an index of it would have to change along
-    Index("ix_runs_open", "started_at", sqlite_where=Column("outcome").is_(None)),
+    Index(
+        "ix_runs_open",
+        "started_at",
+        sqlite_where=Column("outcome").is_(None),
+        postgresql_where=Column("outcome").is_(None),
+    ),
 )
 
 steps = Table(
     "steps",
     metadata,
     # What is short comes first: what follows a long text is slow to reach in a row.
-    Column("run", Integer, ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
+    Column("run", Id, ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
     Column("step_index", Integer, nullable=False),
     Column("created_at", Float, nullable=False),
     Column("is_error", Boolean, nullable=False),
@@ -127,7 +135,7 @@ steps = Table(
 evaluations = Table(
     "evaluations",
     metadata,
-    Column("run", Integer, ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
+    Column("run", Id, ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
     Column("step_index", Integer, nullable=False),
     Column("scores", Text, nullable=False),
     Column("composite", Float, nullable=False),
@@ -206,7 +214,7 @@ vectors = Table(
 changes = Table(
     "changes",
     metadata,
-    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("number", Id, primary_key=True, autoincrement=True),
     Column("kind", String(16), nullable=False),  # `pattern`, `finding` or `profile`
     Column("item_id", String(128), nullable=False),
     sqlite_autoincrement=True,  # a number is never given twice, also after old ones were deleted
@@ -228,7 +236,7 @@ profiles = Table(
 traces = Table(
     "traces",
     metadata,
-    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("id", Id, primary_key=True, autoincrement=True),
     Column("org_id", String(256), nullable=False),
     Column("trace_id", String(256), nullable=False),
     Column("outcome", String(64)),

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from sqlalchemy import Connection
-from sqlalchemy.dialects.sqlite import insert
 
 from .schema import organisations, projects
+from .words import insert_into
 
 
 def ensure(connection: Connection, tenants: Iterable[tuple[str, str | None]], now: float) -> None:
@@ -15,10 +15,11 @@ def ensure(connection: Connection, tenants: Iterable[tuple[str, str | None]], no
     pairs = sorted({(org, project) for org, project in wanted if project is not None})
     if orgs:
         connection.execute(
-            insert(organisations).on_conflict_do_nothing(), [{"org_id": org, "created_at": now} for org in orgs]
+            insert_into(connection, organisations).on_conflict_do_nothing(),
+            [{"org_id": org, "created_at": now} for org in orgs],
         )
     if pairs:
         connection.execute(
-            insert(projects).on_conflict_do_nothing(),
+            insert_into(connection, projects).on_conflict_do_nothing(),
             [{"org_id": org, "project_id": project, "created_at": now} for org, project in pairs],
         )

@@ -6,6 +6,9 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
+_ID = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+_OPEN = sa.text("outcome IS NULL")
+
 
 def upgrade() -> None:
     """To this version."""
@@ -57,7 +60,7 @@ def _tenants() -> None:
 def _runs() -> None:
     op.create_table(
         "runs",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", _ID, autoincrement=True, nullable=False),
         sa.Column("org_id", sa.String(length=256), nullable=False),
         sa.Column("project_id", sa.String(length=256), nullable=False),
         sa.Column("run_id", sa.String(length=256), nullable=False),
@@ -78,7 +81,7 @@ def _runs() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_runs")),
         sa.UniqueConstraint("org_id", "run_id", name=op.f("uq_runs_org_id_run_id")),
     )
-    op.create_index("ix_runs_open", "runs", ["started_at"], unique=False, sqlite_where=sa.text("outcome IS NULL"))
+    op.create_index("ix_runs_open", "runs", ["started_at"], unique=False, sqlite_where=_OPEN, postgresql_where=_OPEN)
     op.create_index(op.f("ix_runs_org_id_started_at"), "runs", ["org_id", "started_at"], unique=False)
     op.create_index(op.f("ix_runs_run_id"), "runs", ["run_id"], unique=False)
     op.create_index(op.f("ix_runs_started_at"), "runs", ["started_at"], unique=False)
@@ -87,7 +90,7 @@ def _runs() -> None:
 def _steps() -> None:
     op.create_table(
         "steps",
-        sa.Column("run", sa.Integer(), nullable=False),
+        sa.Column("run", _ID, nullable=False),
         sa.Column("step_index", sa.Integer(), nullable=False),
         sa.Column("created_at", sa.Float(), nullable=False),
         sa.Column("is_error", sa.Boolean(), nullable=False),
@@ -111,7 +114,7 @@ def _steps() -> None:
     )
     op.create_table(
         "evaluations",
-        sa.Column("run", sa.Integer(), nullable=False),
+        sa.Column("run", _ID, nullable=False),
         sa.Column("step_index", sa.Integer(), nullable=False),
         sa.Column("scores", sa.Text(), nullable=False),
         sa.Column("composite", sa.Float(), nullable=False),
@@ -221,7 +224,7 @@ def _rest() -> None:
     )
     op.create_table(
         "changes",
-        sa.Column("number", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("number", _ID, autoincrement=True, nullable=False),
         sa.Column("kind", sa.String(length=16), nullable=False),
         sa.Column("item_id", sa.String(length=128), nullable=False),
         sa.PrimaryKeyConstraint("number", name=op.f("pk_changes")),
@@ -229,7 +232,7 @@ def _rest() -> None:
     )
     op.create_table(
         "traces",
-        sa.Column("id", sa.Integer(), autoincrement=True, nullable=False),
+        sa.Column("id", _ID, autoincrement=True, nullable=False),
         sa.Column("org_id", sa.String(length=256), nullable=False),
         sa.Column("trace_id", sa.String(length=256), nullable=False),
         sa.Column("outcome", sa.String(length=64), nullable=True),
