@@ -73,7 +73,7 @@ class KilledServer:
         self._data_dir = data_dir
         self._settings = SETTINGS | {"PORT": str(port)}
         self._process = ServerProcess(data_dir, **self._settings)
-        self.url = self._process.url
+        self.url = f"http://127.0.0.1:{port}"
 
     def go(self) -> None:
         self._process.signal(signal.SIGKILL)
@@ -81,7 +81,7 @@ class KilledServer:
 
     def come_back(self) -> None:
         self._process = ServerProcess(self._data_dir, **self._settings)
-        assert self._process.url == self.url
+        until(lambda: reachable(self), "the server is back")
 
     def close(self) -> None:
         self._process.close()
@@ -117,8 +117,18 @@ def server(scale: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterat
         made = UnreachableServer(request.getfixturevalue("process"))
     else:
         made = KilledServer(tmp_path / "data")
-    yield made
-    made.close()
+    try:
+        until(lambda: reachable(made), "the server is there")
+        yield made
+    finally:
+        made.close()
+
+
+def reachable(server: Server) -> bool:
+    try:
+        return httpx.get(f"{server.url}/v1/health").status_code == 200
+    except httpx.TransportError:
+        return False
 
 
 def get(server: Server, path: str) -> Any:
