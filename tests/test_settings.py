@@ -293,7 +293,7 @@ WRONG: list[tuple[str, Any, str, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "shown", "advice"), WRONG, ids=[f"{name}-{str(value)[:24]}" for name, value, *_ in WRONG]
+    ("name", "value", "shown", "advice"), WRONG, ids=[f"{name}-{str(value)[:16]}" for name, value, *_ in WRONG]
 )
 def test_a_wrong_argument_names_itself_its_value_and_the_remedy(name: str, value: Any, shown: str, advice: str) -> None:
     """Every argument that cannot work is refused by name, with its value and what to do."""

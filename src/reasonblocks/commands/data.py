@@ -29,9 +29,8 @@ def migrate(data_dir: str | None, database_url: str) -> None:
     """
     options.require_engine()
     from ..engine.store.copying import copy
-    from ..engine.store.database import Database
 
-    source, target = options.database_of(data_dir, None, environment=False), Database.at(None, database_url)
+    source, target = options.database_of(data_dir, None, environment=False), options.patient(database_url)
 
     async def work() -> "tuple[Tallies, int]":
         total = sum((await _counts(source)).values())

@@ -92,11 +92,19 @@ def database_of(data_dir: str | None, database_url: str | None, *, environment: 
 
     url = named_url(database_url) if environment else database_url
     if url is not None:
-        return Database.at(None, url)
+        return patient(url)
     directory = resolve_data_dir(data_dir)
     if directory is None:
         raise SettingsError(":memory: keeps nothing that a command could work on; name a directory or a database")
     return Database.at(directory)
+
+
+def patient(url: str) -> "Database":
+    """A database server for a command that looks at all there is, which may take long."""
+    from ..engine.store.database import Database
+    from ..engine.store.pool import MOST, PoolSettings
+
+    return Database.at(None, url, PoolSettings(statement_seconds=MOST))
 
 
 def require_engine(*more: str, extra: str = "engine") -> None:
