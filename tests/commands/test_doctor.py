@@ -174,7 +174,7 @@ def test_opentelemetry_is_looked_at_step_by_step(
         monkeypatch.delenv(name)
     install("opentelemetry-sdk", "1.30.0")
     install("opentelemetry-exporter-otlp-proto-http", "1.30.0")
-    assert [one.level for one in packages.telemetry()] == ["ok", "warning"]
+    assert [one.level for one in packages.telemetry()] == ["ok", "ok"]
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "https://me:secret@collector.example:4318")
     assert [one.level for one in packages.telemetry()] == ["ok", "ok"]
     assert [one for one in packages.telemetry() if "secret" in one.says] == []

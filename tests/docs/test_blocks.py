@@ -20,7 +20,8 @@ from docs.blocks import ROOT, Block, blocks, pages
 from reasonblocks.commands.root import reasonblocks
 from support.agents import ScriptedModel, lookup, script
 
-LANGUAGES = {"", "python", "sh", "toml", "json", "yaml", "sql"}
+LANGUAGES = {"", "python", "sh", "toml", "json", "yaml", "sql", "console"}
+"""Those with what a command prints (`console`) are compared with it in `tests/commands`."""
 
 
 def test_every_block_is_in_a_language_that_is_checked() -> None:
@@ -106,7 +107,7 @@ def _problem(words: list[str]) -> str | None:
 
 def _ours(arguments: list[str]) -> str | None:
     command: click.Command = reasonblocks
-    context = click.Context(command)
+    context = click.Context(command, **command.context_settings)
     while isinstance(command, click.Group) and arguments and not arguments[0].startswith("-"):
         found = command.get_command(context, arguments[0])
         if found is None:
@@ -115,7 +116,7 @@ def _ours(arguments: list[str]) -> str | None:
     if isinstance(command, click.Group) or "--help" in arguments:
         return None
     try:
-        command.make_context("reasonblocks", list(arguments))
+        command.make_context("reasonblocks", list(arguments), parent=context)
     except click.ClickException as error:
         return error.format_message()
     return None

@@ -140,7 +140,8 @@ def test_c34_after_an_outage_events_go_directly_again_and_the_files_are_gone(
     post(rb, "a", 3)
     until(rb, lambda stats: stats["spooled"]["now"] == 5)
     new_server.accept()
-    until(rb, lambda stats: not stats["waiting"])
+    until(rb, lambda stats: not stats["waiting"] and not stats["spooled"]["now"])
+    until(rb, lambda stats: not [path for path in (tmp_path / "spool").rglob("*") if path.is_file()])
     post(rb, "b", 3)
     rb.close()
     assert rb.stats()["spooled"] == {"now": 0, "ever": 5}

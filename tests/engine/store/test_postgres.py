@@ -74,7 +74,7 @@ async def test_transactions_that_lock_each_other_out_are_both_done(postgres_url:
                 connection.execute(
                     text("UPDATE organisations SET created_at = created_at + 1 WHERE org_id = :o"), {"o": org}
                 )
-                connection.execute(text("SELECT pg_sleep(0.1)"))
+                connection.execute(text("SELECT pg_sleep(:s)"), {"s": 0.5 if len(attempts) == 1 else 0.1})
 
         await asyncio.gather(
             store.transactions.run(lambda connection: touch(connection, "a", "b")),

@@ -45,10 +45,10 @@ def telemetry() -> Iterator[Finding]:
             topic, "no OTLP exporter is installed, so spans stay in the process", f"run pip install {_EXPORTERS[0]}"
         )
     elif endpoint is None:
-        yield warning(
+        yield ok(
             topic,
-            "an exporter is installed, but no endpoint is set: unless your program sets one it is localhost",
-            f"set {_ENDPOINTS[1]} to the address of your collector",
+            f"{exporters[0]} {_version(exporters[0])}; spans go where your program's provider or otel= sends them, "
+            f"or to {_ENDPOINTS[1]} if that is set, and else nowhere",
         )
     else:
         yield ok(topic, f"{exporters[0]} {_version(exporters[0])}, {_without_userinfo(endpoint)}")

@@ -280,7 +280,11 @@ def test_options_come_from_the_environment_and_are_checked(monkeypatch: pytest.M
     for name, value in {**values, "QUANTIZATION": "NONE", "TIMEOUT": "0.25"}.items():
         monkeypatch.setenv(f"REASONBLOCKS_QDRANT_{name}", value)
     settings = EngineSettings.from_environment(None)
-    assert settings.qdrant_url == ServerSettings().engine().qdrant_url == "https://q.example:6333"
+    assert (
+        settings.qdrant_url
+        == ServerSettings.from_environment(data_dir=":memory:").engine().qdrant_url
+        == "https://q.example:6333"
+    )
     assert settings.qdrant.api_key is not None
     assert settings.qdrant.api_key.reveal() == KEY
     expected = QdrantOptions(prefix="mine", replicas=3, shards=4, quantization="none", timeout=0.25)
