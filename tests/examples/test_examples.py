@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from support.otlp import Collector
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ANSWER = "A session lasts 1800 seconds"
 
@@ -94,6 +96,30 @@ def _install_own_monitor(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (info / "entry_points.txt").write_text(f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in entries.items()))
     monkeypatch.syspath_prepend(str(folder))
     monkeypatch.syspath_prepend(str(EXAMPLES / "own_monitor"))
+
+
+def test_traces_go_to_a_collector(run: Runner) -> None:
+    """The run is a trace there, with its model calls and its tools."""
+    with Collector() as collector:
+        run("jaeger.py", "--collector", collector.url)
+        names = {span.name for span in collector.wait_for(12)}
+    assert {"invoke_agent jaeger-example", "chat scripted", "execute_tool search_code"} <= names
+
+
+def test_traces_go_to_honeycomb(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the key in a header; without one the example says what is missing."""
+    for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_HEADERS", "HONEYCOMB_API_KEY"):
+        monkeypatch.setenv(name, "")  # so that what the example sets is undone
+    with pytest.raises(SystemExit, match="HONEYCOMB_API_KEY is not set"):
+        run("honeycomb.py")
+    monkeypatch.setenv("HONEYCOMB_API_KEY", "k-51")
+    with Collector() as collector:
+        run("honeycomb.py", "--endpoint", collector.url)
+        spans = collector.wait_for(12)
+    assert {span.attributes.get("gen_ai.conversation.id") for span in spans if span.name.startswith("chat")} == {
+        "honeycomb-example"
+    }
+    assert {sent.get("x-honeycomb-team") for sent in collector.headers} == {"k-51"}
 
 
 def test_every_example_is_run_here() -> None:
