@@ -4,7 +4,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, TypeVar
 
 from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
@@ -30,6 +30,8 @@ from .telemetry.stream import DRAIN_SECONDS, TelemetryStream
 from .telemetry.streams import Streams
 from .telemetry.tracing import Tracing, require_otel
 from .types import FSMState, InjectionNotice
+
+Part = TypeVar("Part")
 
 
 class ReasonBlocks:
@@ -76,12 +78,12 @@ class ReasonBlocks:
         self._cache_control = settings.cache_control(cache_control)
         self._fsm = DifficultyFSM.from_mapping(fsm_thresholds)
         self._routes = _routes(model_routing)
-        self._own_injections = _checked_injections(injections)
+        self._own_injections = _checked_all("injections", injections, BaseInjection)
         self._budget = StepBudget(timeout)
         streams = settings.flag("live_streaming_enabled", live_streaming_enabled, True)
         redact, on_injection = _callable("redact", redact), _callable("on_injection", on_injection)
         budget = settings.budget(token_budget)
-        files = [TelemetryStream(sink) for sink in _checked_sinks(sinks)]
+        files = [TelemetryStream(sink) for sink in _checked_all("sinks", sinks, SQLiteMonitorSink)]
         spooling = Spooling.from_settings(spool_dir, spool)
         # Last: it may open a database, which is in vain where another setting cannot work.
         self._backend, self._where = connect(
@@ -107,6 +109,10 @@ class ReasonBlocks:
             score_window=self._fsm.longest_window,
             token_budget=budget,
         )
+        self._release_when_collected()
+
+    def _release_when_collected(self) -> None:
+        """A client that nobody closes lets go of everything when nobody uses it any more."""
         weakref.finalize(self, self._streams.retire).atexit = False
         if self._tracing is not None:
             weakref.finalize(self, self._tracing.close).atexit = False
@@ -248,25 +254,15 @@ def _created(state: FSMState, model_id: str) -> BaseChatModel:
     return created
 
 
-def _checked_injections(injections: Iterable[BaseInjection]) -> tuple[BaseInjection, ...]:
-    expected = "expected instances of reasonblocks.injections.BaseInjection"
-    if not isinstance(injections, Iterable):
-        raise SettingsError(f"injections is {injections!r:.80}; {expected} in a list")
-    found = tuple(injections)
-    for injection in found:
-        if not isinstance(injection, BaseInjection):
-            raise SettingsError(f"injections holds {injection!r:.80}; {expected}")
-    return found
-
-
-def _checked_sinks(sinks: Iterable[SQLiteMonitorSink]) -> tuple[SQLiteMonitorSink, ...]:
-    expected = "expected SQLiteMonitorSink objects in a list"
-    if not isinstance(sinks, Iterable):
-        raise SettingsError(f"sinks is {sinks!r:.80}; {expected}")
-    found = tuple(sinks)
-    for sink in found:
-        if not isinstance(sink, SQLiteMonitorSink):
-            raise SettingsError(f"sinks holds {sink!r:.80}; {expected}")
+def _checked_all(name: str, values: Iterable[Part], kind: type[Part]) -> tuple[Part, ...]:
+    """Everything in a list, if all of it is of one kind."""
+    expected = f"expected instances of {kind.__module__}.{kind.__name__} in a list"
+    if not isinstance(values, Iterable):
+        raise SettingsError(f"{name} is {values!r:.80}; {expected}")
+    found = tuple(values)
+    for value in found:
+        if not isinstance(value, kind):
+            raise SettingsError(f"{name} holds {value!r:.80}; {expected}")
     return found
 
 

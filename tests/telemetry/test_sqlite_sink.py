@@ -196,7 +196,7 @@ def _of_version(file: Path, version: int) -> None:
 @pytest.mark.parametrize("sinks", [3, ["runs.db"]])
 def test_sinks_are_checked_where_they_are_given(standin: Standin, sinks: Any) -> None:
     """Whatever is no sink is named in the error."""
-    with pytest.raises(SettingsError, match=r"sinks .*(3|runs\.db).*expected SQLiteMonitorSink"):
+    with pytest.raises(SettingsError, match=r"sinks .*(3|runs\.db).*SQLiteMonitorSink"):
         ReasonBlocks(standin.key, base_url=standin.url, sinks=sinks)
 
 
