@@ -11,6 +11,7 @@ from collections import deque
 
 from ..answers import Evidence
 from .base import NOTHING, Fading, MonitorState, Reading
+from .complaints import AGAIN, Complaints
 from .doings import Done, done
 from .features import StepFeatures, quote
 from .repetition import SAME_FINDINGS, repetition, same_call, same_result
@@ -20,6 +21,8 @@ from .words import size
 
 WINDOW = 12
 """Steps that are compared."""
+_COMPLAINED, _ANNOYED = 2, 0.66
+"""So many remarks that something was asked already are enough, and what they score."""
 _SCORES = (0.0, 0.0, 0.15, 0.65, 0.8, 0.9, 0.95)
 """By how often the same was done."""
 _DENSE = 0.5
@@ -47,14 +50,18 @@ class SemanticLoop:
 
 
 class _State:
-    __slots__ = ("_changes", "_fading", "_window")
+    __slots__ = ("_changes", "_complaints", "_fading", "_window")
 
     def __init__(self) -> None:
         self._window: deque[Done] = deque(maxlen=WINDOW)
         self._changes = 0
+        self._complaints = Complaints(AGAIN)
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
+        remarks = self._complaints.listen(step)
+        if len(remarks) >= _COMPLAINED:
+            return self._fading.next(_complained_of(remarks))
         now = done(step, self._changes)
         if step.speaks_only and size(step.thought_words) < _FEWEST_SPOKEN and not (now.answer or step.result_numbers):
             return self._fading.next(None)
@@ -131,6 +138,12 @@ class _State:
     def _density(self, since: int) -> float:
         later = [one.repeats for one in self._window if one.index > since]
         return sum(later) / len(later)
+
+
+def _complained_of(remarks: list[tuple[int, str]]) -> Reading:
+    reason = f"The person has said {len(remarks)} times within a few messages that this was asked or answered already."
+    quotes = [quote(remark) for _, remark in remarks]
+    return Reading(_ANNOYED, Evidence(SemanticLoop.name, reason, [index for index, _ in remarks], quotes))
 
 
 def _is_untold(step: StepFeatures) -> bool:

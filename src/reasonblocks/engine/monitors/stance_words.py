@@ -3,6 +3,7 @@
 Before `=` are the words that answer yes, after it those that answer no. A negation turns either round.
 """
 
+from .claim_words import HOW_MANY
 from .opposites import EXCLUSIVE, NEGATES
 from .words import word_set
 
@@ -101,12 +102,23 @@ OF_A_PERSON = "status tier"
 """Whoever has such a state is the one that is spoken with."""
 TOLD_BY_NOTHING = frozenset("did done wanted".split())
 """No look at a thing tells whether the agent itself did something, or what was asked for."""
-_IN_PHRASES = frozenset(
-    "account alone can designed due effect expected file from impact influence intended need needs off on original "
-    "place progress question ruled should state table to under was were".split()
+TO_A_PLACE = frozenset(
+    "arrives bound destination ending ends flies flying goes going heading heads lands travels".split()
+)
+FROM_A_PLACE = frozenset("departs departing leaves originates origin starting starts".split())
+_TELLING_PHRASES = frozenset(
+    "account alone designed effect impact influence intended off original progress ruled state table unrelated".split()
+)
+"""With one of these a phrase may answer any question."""
+IN_PHRASES = _TELLING_PHRASES | frozenset(
+    "blame can expected fault file involved need needs on place question required requires should to way was were "
+    "under uncalled underway yet".split()
 )
 """One of these is in each of the phrases below."""
-ANSWERS = QUESTIONS.keys() | STATUSES.keys() | DEEDS | _IN_PHRASES
+DENYING = NEGATIONS | {"t", "yet"} | {word for word, (_, yes) in QUESTIONS.items() if not yes} | _TELLING_PHRASES
+"""Without one of these a sentence denies nothing."""
+VALUED = STATUSES.keys() | (HOW_MANY.keys() - {"one"}) | TO_A_PLACE | FROM_A_PLACE
+ANSWERS = QUESTIONS.keys() | STATUSES.keys() | DEEDS | _TELLING_PHRASES
 ANSWERING = word_set(QUESTIONS) | word_set(STATUSES) | word_set(DEEDS)
 TRANSITIVE = frozenset(
     "carries contain contains covers define defines finds had has have holds implements include includes lack lacks "
@@ -115,10 +127,6 @@ TRANSITIVE = frozenset(
 """Of these it is what follows that is there or not; of the other words it may stand on either side."""
 NOTHING_OF_IT = frozenset("neither no none nothing zero".split())
 """After a verb these deny it."""
-TO_A_PLACE = frozenset(
-    "arrives bound destination ending ends flies flying goes going heading heads lands travels".split()
-)
-FROM_A_PLACE = frozenset("departs departing leaves originates origin starting starts".split())
 TROUBLE = frozenset(
     "breakage bug crash crashes defect error errors exception fail failing fails failure fault issue leak mismatch "
     "overflow problem regression symptom trouble wrong".split()
@@ -154,3 +162,14 @@ PHRASES: tuple[tuple[str, str], ...] = (
     (r"\bin place\b|\bon file\b", "present"),
 )
 """Patterns for phrases, each with a word that says the same."""
+_BITS = {question: 2 << place for place, question in enumerate(sorted({name for name, _ in QUESTIONS.values()}))}
+_ANY = -2
+"""A phrase may answer any question."""
+ASKED: dict[str, int] = {
+    **{word: _BITS[question] for word, (question, _) in QUESTIONS.items()},
+    **dict.fromkeys(DEEDS | STATUSES.keys(), 2 << len(_BITS)),
+    **dict.fromkeys(_TELLING_PHRASES, _ANY),
+    **dict.fromkeys(TROUBLE - QUESTIONS.keys(), _BITS["blame"]),
+    "no": _BITS["there"],
+}
+"""By word the questions that it may answer, a bit for each."""

@@ -14,6 +14,7 @@ from .opposites import EXCLUSIVE
 from .stance_words import (
     DEEDS,
     FROM_A_PLACE,
+    IN_PHRASES,
     NEGATIONS,
     NOTHING_OF_IT,
     PHRASES,
@@ -25,12 +26,13 @@ from .stance_words import (
 )
 from .words import WordSet, split, stem, word_set
 
-_LONGEST = 45
+LONGEST = 45
+"""Words of a sentence."""
 _PHRASES = [(re.compile(pattern), word) for pattern, word in PHRASES]
 _QUOTED = re.compile(r"`([^`\n]{1,80})`|\"([^\"\n]{2,60})\"|(?<!\w)'([^'\n]{2,40})'(?!\w)")
 _IDENTIFIER = re.compile(r"[\w-]+\.[a-z]{1,5}\b(?!\()|[A-Za-z_]\w*")
 """A file, or whatever else may be a name within quotation marks."""
-_TOKEN = re.compile(r"#?\w[\w./'\u2019-]*(?:\(\))?/?")
+_AROUND = "#.,;:!?*\"'\u2019-[]"
 _FILE = re.compile(r"[\w-]\.[a-z]{1,5}")
 _ARGUMENTS = re.compile(r"(?<=\w)\([^()\n]{0,60}\)")
 _ASIDE = re.compile(r"\((#?\w+)\)")
@@ -54,6 +56,12 @@ _PLANS = re.compile(
     r"(?:mentions|reads|says|states))\b",
     re.IGNORECASE,
 )
+_IN_PLANS = frozenset(
+    "bug comment description doc docs docstring documentation error going i issue let ll longer m make message must "
+    "need needs policy previously problem see task try trying used want would".split()
+)
+"""One of these is in each of them."""
+_MOVES = TO_A_PLACE | FROM_A_PLACE
 _NO_CLAIM = NOT_A_CLAIM - {"most", "often", "should", "some", "will", "won"}
 _NORMS = frozenset("must should shouldn".split())
 """With these a sentence says what is to be, not what is."""
@@ -119,7 +127,7 @@ NOTHING_HELD = Held((), frozenset(), 0)
 def held_in(sentence: str) -> Held:
     """What a sentence holds of the things that it names."""
     words = split(sentence)
-    if not 2 < len(words) <= _LONGEST or sentence.rstrip()[-1:] in ("?", ":") or not CONDITIONS.isdisjoint(words):
+    if not 2 < len(words) <= LONGEST or sentence.rstrip()[-1:] in ("?", ":") or not CONDITIONS.isdisjoint(words):
         return NOTHING_HELD
     text = _ASIDE.sub(r"\1", _ARGUMENTS.sub("()", sentence)) if "(" in sentence else sentence
     bare = _QUOTED.sub(" _ ", text)
@@ -127,15 +135,16 @@ def held_in(sentence: str) -> Held:
         return NOTHING_HELD
     stances: list[Stance] = []
     names: frozenset[str] = frozenset()
+    phrased, planned = not IN_PHRASES.isdisjoint(words), not _IN_PLANS.isdisjoint(words)
     for part in [text] if _LABEL.fullmatch(text.strip()) else _PARTS.split(text):
         own = names_in(part)
-        plain = [word for word in split(_plain(part)) if word not in own]
+        plain = [word for word in split(_plain(part, phrased)) if word not in own]
         if not plain:
             names = own or names
             continue
         pointing = plain[0] in _PRONOUNS
         about = own | names if pointing else own
-        if not _NO_CLAIM.isdisjoint(plain) or _PLANS.search(part):
+        if not _NO_CLAIM.isdisjoint(plain) or (planned and _PLANS.search(part)):
             break  # whatever follows depends on it
         if names or not pointing or (own and "that" in plain[2:] and plain[1] in _IS):
             stances += _stances(part, plain, about, stances[-1:])
@@ -152,25 +161,41 @@ def _alone(stances: list[Stance]) -> list[Stance]:
     return [stance for stance in stances if " " not in stance.question or len(answers[stance.question]) == 1]
 
 
-def _plain(part: str) -> str:
+def _plain(part: str, phrased: bool) -> str:
     """A part of a sentence without what it quotes, and with a word for each phrase that has one."""
-    text = _DATE.sub("_", _QUOTED.sub(" _ ", part)).lower()
-    for pattern, word in _PHRASES:
-        text = pattern.sub(word, text)
+    text = _without_date(_QUOTED.sub(" _ ", part)).lower()
+    if phrased:
+        for pattern, word in _PHRASES:
+            text = pattern.sub(word, text)
     return text
 
 
+@lru_cache(maxsize=2_048)
+def words_of_names(sentence: str) -> WordSet:
+    """The stems of the words that the names of a sentence are made of; of all its words, if these are too short."""
+    names = names_in(sentence)
+    return (word_set(split(" ".join(names))) or word_set(split(sentence))) if names else 0
+
+
+@lru_cache(maxsize=4_096)
 def names_in(text: str) -> frozenset[str]:
     """The things that a text names: ids, identifiers, files, persons and places."""
-    found = {name.lower() for quoted in _QUOTED.findall(text) for name in _IDENTIFIER.findall("".join(quoted))}
-    text = _DATE.sub(" ", text)
-    first = True
-    for token in _TOKEN.findall(_QUOTED.sub(" ", text)):
-        bare = re.sub(r"['\u2019]s$", "", token).strip("#.'\u2019-")
-        if _is_name(bare, first and len(bare) + 2 > len(token)):
-            found.add(re.split(r"/" if _FILE.search(bare) else r"[./]", bare.rstrip("/()"))[-1].lower())
-        first = False
+    found: set[str] = set()
+    if "`" in text or '"' in text or "'" in text:
+        found = {name.lower() for quoted in _QUOTED.findall(text) for name in _IDENTIFIER.findall("".join(quoted))}
+        text = _QUOTED.sub(" ", text)
+    for place, token in enumerate(_without_date(text).split()):
+        if token.islower() and token.isalpha():
+            continue
+        bare = token.strip(_AROUND)
+        owner = bare[:-2] if bare.endswith(("'s", "\u2019s")) else bare
+        if owner and _is_name(owner, place == 0 and owner == bare):
+            found.add(owner.rstrip("/()").rpartition("/")[2].lower())
     return frozenset(found - _NO_NAMES)
+
+
+def _without_date(text: str) -> str:
+    return _DATE.sub("_", text) if any(map(str.isdigit, text)) else text
 
 
 def _is_name(token: str, first: bool) -> bool:
@@ -196,7 +221,7 @@ def _stances(part: str, words: list[str], names: frozenset[str], before: list[St
             question, yes = QUESTIONS[word]
             if question not in found or (question == "blame" and not yes):  # `the bug has nothing to do with it`
                 found[question] = (_answer(yes, words, place), _object(words, place))
-    if _COMES_FROM.search(" ".join(words)) and not TROUBLE.isdisjoint(words):
+    if not TROUBLE.isdisjoint(words) and _COMES_FROM.search(" ".join(words)):
         found.setdefault("blame", (_answer(True, words, len(words)), 0))
     if not _NORMS.isdisjoint(words):
         found = {question: answer for question, answer in found.items() if question == "wanted"}
@@ -256,6 +281,8 @@ def _counts(words: list[str]) -> dict[str, tuple[str, WordSet]]:
 def _measures(part: str) -> dict[str, tuple[str, WordSet]]:
     """The one number that something is set to, and the one date that it is on."""
     found: dict[str, tuple[str, WordSet]] = {}
+    if not any(map(str.isdigit, part)):
+        return found
     dates = _DATE.findall(part)
     if len(dates) == 1:
         found["date"] = (" ".join(dates[0]).lower(), 0)
@@ -272,7 +299,7 @@ def _measures(part: str) -> dict[str, tuple[str, WordSet]]:
 def _places(part: str) -> dict[str, tuple[str, WordSet]]:
     """Where something goes to or comes from."""
     found: dict[str, tuple[str, WordSet]] = {}
-    for verb, way, place in _PLACE.findall(part):
+    for verb, way, place in _PLACE.findall(part) if not _MOVES.isdisjoint(part.split()) else ():
         if verb in TO_A_PLACE and way != "from":
             found["to"] = (place.lower(), 0)
         elif verb in FROM_A_PLACE:

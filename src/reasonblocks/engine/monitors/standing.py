@@ -7,28 +7,41 @@ thing since, or told of it, excuses.
 
 from collections import deque
 from collections.abc import Iterator
+from functools import reduce
+from itertools import islice
+from operator import or_
 from typing import NamedTuple
 
 from .appeals import APPEAL
-from .claim_words import ANY_ONE, FILLS
+from .claim_words import ANY_ONE, CONDITIONS, FILLS
 from .features import StepFeatures
 from .remarks import Remark
 from .stance_words import (
     ANSWERING,
     ANSWERS,
+    ASKED,
+    DENYING,
     NEEDED,
     OF_A_PERSON,
     OF_TWO,
     REACHED,
     TOLD_BY_NOTHING,
+    VALUED,
     WITH_AN_OBJECT,
 )
-from .stances import Held, Stance, held_in
+from .stances import LONGEST, Held, Stance, held_in, words_of_names
 from .words import WordSet, split, word_set
 
-_MOST_STEPS = 12
-_MOST_HELD = 96
-_LONGEST_RESULT = 20_000
+_MOST_STEPS = 10
+_MOST_HELD = 64
+_LONGEST_RESULT = 6_000
+_SAYS, _DENIES, _VALUE = 1, 2, 4
+_AGAINST = [_DENIES * (may & _SAYS) | (_SAYS | _DENIES) * (may >> 1 & 1) | may & _VALUE for may in range(8)]
+"""By what a sentence is, which others it may exclude: to say something plainly excludes only who denies."""
+_SHORT = 16
+"""Words of a sentence that gives a value and little else."""
+_MOST_LOOKS = 8
+"""Pairs of sentences that are looked at closely after a step."""
 _APPEALED = 2
 """So many ideas in common show what an appeal is to."""
 _PAIR = 2
@@ -48,11 +61,32 @@ class Opposite(NamedTuple):
 
 
 class _Kept(NamedTuple):
-    """A sentence, and what it holds."""
+    """A sentence, and its ideas; what it holds is looked at when it has to be."""
 
     at: int
     text: str
-    held: Held
+    bits: WordSet
+    may: int
+    """In what it may exclude others."""
+    asked: int
+    """The questions that its words may answer."""
+
+    @property
+    def held(self) -> Held:
+        return held_in(self.text)
+
+    def differs(self, other: "_Kept", kinds: int) -> bool:
+        """Whether one of the two denies what both may be about, or both give a value."""
+        may = self.may & kinds
+        return may & _VALUE != 0 or (may != 0 and self.asked & other.asked != 0)
+
+    def may_exclude(self, other: "_Kept") -> bool:
+        """Whether two sentences have enough in common to be worth a closer look: a name, as a rule."""
+        if words_of_names(self.text) & other.bits or words_of_names(other.text) & self.bits:
+            return True
+        if (self.bits & other.bits).bit_count() < _APPEALED:
+            return False
+        return self.may & other.may & _VALUE != 0 or APPEAL.search(other.text) is not None
 
 
 class _Event(NamedTuple):
@@ -135,7 +169,7 @@ class _Pair(NamedTuple):
             return answer == "yes"
         if question in TOLD_BY_NOTHING or not shared:
             return False
-        result = event.result[:_LONGEST_RESULT].lower()
+        result = event.result.lower()
         if not all(name in result for name in shared):
             return False
         return answer in result if answer not in ("yes", "!yes") and answer[0] != "!" else event.heard & news != 0
@@ -144,44 +178,64 @@ class _Pair(NamedTuple):
 class Standing:
     """What was held in the last steps."""
 
-    __slots__ = ("_events", "_kept")
+    __slots__ = ("_events", "_ever", "_kept")
 
     def __init__(self) -> None:
         self._kept: deque[_Kept] = deque(maxlen=_MOST_HELD)
+        self._ever: WordSet = 0
         self._events: deque[_Event] = deque(maxlen=_MOST_STEPS)
 
     def next(self, step: StepFeatures, remarks: list[Remark]) -> list[Opposite]:
         """Take the next step in: what it holds against earlier ones."""
         found: list[Opposite] = []
-        said: list[_Kept] = []
-        for remark in remarks:
-            words = remark.words
-            if ANSWERS.isdisjoint(words) and words[0] != "no" and not remark.has_number:
-                continue
-            held = held_in(remark.text)
-            if held.stances:
-                said.append(_Kept(step.index, remark.text, held))
-                found += self._opposed(said[-1])
-        self._kept.extend(said)
+        kinds = [(remark, _may(remark)) for remark in remarks]
+        said = [_Kept(step.index, one.text, one.bits, may, _asked(one.words)) for one, may in kinds if may]
+        if said:
+            pairs = (pair for now in said if now.bits & self._ever for pair in self._pairs(now))
+            for past, now in islice(pairs, _MOST_LOOKS):
+                found += self._excluded(past, now)
+            for now in said:
+                self._ever |= now.bits
+            self._kept.extend(said)
         changed = (step.role.changes or step.role.writes) and not step.role.ends
-        self._events.append(
-            _Event(step.index, changed, step.given, step.observation, step.result_words, step.speaks_only)
-        )
+        result = step.observation[:_LONGEST_RESULT]
+        self._events.append(_Event(step.index, changed, step.given, result, step.result_words, step.speaks_only))
         return found
 
-    def _opposed(self, now: _Kept) -> Iterator[Opposite]:
-        """What a sentence excludes of all that was held in the last steps, the latest first."""
+    def _pairs(self, now: _Kept) -> Iterator[tuple[_Kept, _Kept]]:
+        """A sentence with each of those of the last steps that it may exclude, the latest first."""
         since = self._events[0].at if self._events else now.at
+        others = _AGAINST[now.may]
         for past in reversed(self._kept):
             if past.at < since:
                 break
-            for stance in now.held.stances:
-                for earlier in past.held.stances:
-                    if stance.question != earlier.question or not excludes(earlier.answer, stance.answer):
-                        continue
-                    pair = _Pair(past, earlier, now, stance)
-                    if pair.same_thing() and not any(e.at >= past.at and pair.excused_by(e) for e in self._events):
-                        yield Opposite(stance.question, past.at, past.text, now.text)
+            if past.bits & now.bits and past.differs(now, others) and past.may_exclude(now):
+                yield past, now
+
+    def _excluded(self, past: _Kept, now: _Kept) -> Iterator[Opposite]:
+        for stance in now.held.stances:
+            for earlier in past.held.stances:
+                if stance.question != earlier.question or not excludes(earlier.answer, stance.answer):
+                    continue
+                pair = _Pair(past, earlier, now, stance)
+                if pair.same_thing() and not any(e.at >= past.at and pair.excused_by(e) for e in self._events):
+                    yield Opposite(stance.question, past.at, past.text, now.text)
+
+
+def _may(remark: Remark) -> int:
+    """In what a sentence may exclude others: it denies something, says something plainly, or gives a value."""
+    words = remark.words
+    if len(words) > LONGEST or not CONDITIONS.isdisjoint(words):
+        return 0
+    valued = _VALUE if len(words) <= _SHORT and (not VALUED.isdisjoint(words) or remark.has_number) else 0
+    if not DENYING.isdisjoint(words):
+        return valued | _DENIES
+    return valued | _SAYS if not ANSWERS.isdisjoint(words) else valued
+
+
+def _asked(words: list[str]) -> int:
+    """The questions that the words of a sentence may answer, a bit for each."""
+    return reduce(or_, map(ASKED.__getitem__, ASKED.keys() & words), 0)
 
 
 def excludes(one: str, other: str) -> bool:
