@@ -7,6 +7,7 @@ has to tell the same once more tells the same.
 import re
 
 from .features import StepFeatures
+from .quick import lower, quick
 from .words import WordSet, covered, size, split, word_set
 
 _LONGEST_ANSWER = 240
@@ -15,9 +16,8 @@ _MOST_ASKED = 24
 """Words of a question that is no more than one."""
 _KNOWN, _SAME_ANSWER = 0.6, 0.5
 """Of the words of an answer that had been told, and of the words of that earlier one; but for those about telling."""
-_REQUESTS = re.compile(
-    r"\?|\b(?:please|kindly|(?:tell|give|send) me|let me know|i(?: still)? need|provide|specify|confirm|indicate)\b",
-    re.IGNORECASE,
+_REQUESTS = quick(
+    "please|kindly|tell me|give me|send me|let me know|i need|i still need|provide|specify|confirm|indicate"
 )
 _AGREES = re.compile(
     r"\W*(?:yes|yeah|yep|yup|no|nope|ok|okay|correct|right|great|perfect|alright|all right|go ahead|proceed)\b",
@@ -41,7 +41,7 @@ def answer_of(step: StepFeatures) -> WordSet:
         question, words = step.arguments, step.call_words
     else:
         return 0
-    if size(words) > _MOST_ASKED or _REQUESTS.search(question) is None:
+    if size(words) > _MOST_ASKED or not ("?" in question or _REQUESTS.are_in(lower(question))):
         return 0
     answer = step.result_excerpt
     if "?" in answer or _AGREES.match(answer) or _DENIES.search(answer.split(". ", 1)[0]):

@@ -58,6 +58,11 @@ _INFERS = re.compile(
     re.IGNORECASE,
 )
 """Whoever draws a conclusion goes on, whatever it is about."""
+_INFERRING = frozenset(
+    "because candidate hence hypotheses hypothesis leaves means rul rule ruled rules ruling so suspect then therefore "
+    "thus".split()
+)
+"""Without one of these words nothing matches that is written in ASCII."""
 _AROUND_WORDS = "\"',;:.!?()[]{}<>*#=|&$"
 _NAME_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
@@ -132,7 +137,7 @@ class Beginnings:
             return None if self._combinations.answered and not step.thought else value
         if not first_call and not step.speaks_only and waits(step):
             return None
-        if len(step.said) <= _AT_LENGTH and _INFERS.search(step.thought):
+        if len(step.said) <= _AT_LENGTH and _infers(step):
             return 0.0
         if not value or self._goes_on(step, own):
             return None if self._combinations.answered and not step.thought else aside
@@ -205,6 +210,12 @@ class Beginnings:
             self._calls.append((step.tool, step.call_parts))
             if len(self._tools) < _MOST_TOOLS:
                 self._tools.add(step.tool)
+
+
+def _infers(step: StepFeatures) -> bool:
+    if step.thought.isascii() and _INFERRING.isdisjoint(step.said):
+        return False
+    return _INFERS.search(step.thought) is not None
 
 
 @lru_cache(maxsize=1_024)

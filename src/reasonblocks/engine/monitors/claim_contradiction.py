@@ -21,7 +21,7 @@ from .features import StepFeatures, quote
 from .remarks import Remark, Remarks, remarks_of
 from .restatements import Restatements, one_number_apart
 from .standing import Standing
-from .words import WordSet, number_set, overlap, phrases, size, split, token_set, word_set
+from .words import Phrases, WordSet, number_set, overlap, phrases, size, split, token_set, word_set
 
 _MOST_STEPS = 20
 """How far apart two claims may be."""
@@ -76,6 +76,11 @@ _SUCCESS = re.compile(
 )
 _YET = re.compile(r"\byet\b", re.IGNORECASE)
 """With a negation it tells of no change."""
+_IN_SUCCESS = (
+    *"pass succeed correctly perfectly successfully".split(),
+    *("as expected", "out error", "any error", "no error"),
+)
+"""One of these is in whatever matches: to look for a text is many times as fast as to match."""
 _MOST_MATCHES = 8
 _PLANNED = phrases(
     "aim*, before, can, check*, could, ensur*, expect*, fix*, goal, handle, hope*, how, if, let, let's, make sure",
@@ -85,7 +90,7 @@ _PLANNED = phrases(
 """In front of a success these make it one that is still to come."""
 _BEFORE = 200
 _ENDS_SENTENCE = re.compile(r"[.!?\n]")
-_TROUBLE = phrases(
+_TROUBLE = Phrases(
     "but, cannot, could not, couldn't, didn't, error, exit code, fail*, fix, however, instead, issue, missing, not",
     "problem, unfortunately, unrelated, warning, wrong",
 )
@@ -147,7 +152,7 @@ class _State:
 
     def _turned_round(self, step: StepFeatures, remarks: list[Remark]) -> Reading | None:
         doubtful: Reading | None = None
-        for remark in remarks:
+        for remark in filter(self._remarks.may_exclude, remarks):
             for kind, held, claim in self._excluded(remark):
                 index, earlier = held
                 if self._may_differ(index, earlier, claim, kind) or _acknowledged(step.thought, claim.text):
@@ -189,15 +194,15 @@ class _State:
         if self._failure is None:
             return None
         said = _claimed_success(step.thought)
-        if said is None or _TROUBLE.search(step.thought):
+        if said is None or _TROUBLE.are_in(step.thought, step.said):
             return None
         index, result = self._failure
         reason = "Success is claimed right after a result that says otherwise."
         return _reading(_AGAINST_RESULT, reason, [index, step.index], [said, result])
 
     def _remember(self, step: StepFeatures, remarks: list[Remark]) -> None:
-        self._remarks.add(remarks)
         self._happened.append(_happened(step))
+        self._remarks.add(remarks, self._happened[0].index)
         if not step.speaks_only:
             self._failure = (step.index, step.result_quote()) if step.failed and step.role.runs else None
 
@@ -280,6 +285,8 @@ def _acknowledged(thought: str, text: str, earlier: str = "") -> bool:
 
 def _claimed_success(thought: str) -> str | None:
     """A success that is stated, and neither planned nor asked for."""
+    if not any(map(thought.lower().__contains__, _IN_SUCCESS)):
+        return None
     for match in islice(_SUCCESS.finditer(thought), _MOST_MATCHES):
         before = _ENDS_SENTENCE.split(thought[max(0, match.start() - _BEFORE) : match.start()])[-1]
         end = _ENDS_SENTENCE.search(thought, match.end(), match.end() + _BEFORE)

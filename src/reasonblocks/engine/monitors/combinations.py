@@ -28,7 +28,7 @@ class Combinations:
     __slots__ = ("_last", "_texts", "answered")
 
     def __init__(self, task: str) -> None:
-        self._texts: deque[Codes] = deque([codes_in(task[:_MOST_READ])], maxlen=_MOST_TEXTS)
+        self._texts: deque[bytes] = deque([_packed(codes_in(task[:_MOST_READ]))], maxlen=_MOST_TEXTS)
         self._last: Codes = frozenset()
         self.answered = False
         """Whether a person takes part."""
@@ -40,16 +40,25 @@ class Combinations:
         out_of_the_blue = False
         if step.speaks_only:
             self.answered = self.answered or step.observation != ""
-            self._texts.append(codes_in(step.thought))
+            self._texts.append(_packed(codes_in(step.thought)))
         elif self.answered and not step.role.changes:
             values = _values(step.arguments)
             if _FEWEST_VALUES <= len(values) <= _MOST_VALUES:
-                known = not values.isdisjoint(self._last) or any(values <= text for text in self._texts)
+                known = not values.isdisjoint(self._last) or self._named_together(values)
                 out_of_the_blue = bool(self._last) and not known
                 self._last = values
         if step.observation:
-            self._texts.append(codes_in(step.observation[:_MOST_READ]))
+            self._texts.append(_packed(codes_in(step.observation[:_MOST_READ])))
         return out_of_the_blue
+
+    def _named_together(self, values: Codes) -> bool:
+        wanted = [b" %b " % value for value in values]
+        return any(all(map(text.__contains__, wanted)) for text in self._texts)
+
+
+def _packed(codes: Codes) -> bytes:
+    """Codes with blanks between and around them: they are looked for seldom, and this takes the least room."""
+    return b" %b " % b"  ".join(codes) if codes else b""
 
 
 def _values(arguments: str) -> Codes:

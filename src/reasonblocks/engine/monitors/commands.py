@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Set
+from functools import lru_cache
 
 _DOCUMENT = re.compile(r"<<-?\s{0,4}(['\"]?)(\w{1,40})\1([^\n]{0,400})\n.*?(?:\n\s{0,20}\2(?=\s|$)|\Z)", re.DOTALL)
 """Text that is given to a command on the lines below it."""
@@ -52,6 +53,7 @@ _HANDS_IN = re.compile(
 )
 
 
+@lru_cache(maxsize=4)
 def without_documents(command: str) -> str:
     """The command itself, without the text it is given on the lines below."""
     return _DOCUMENT.sub(r"<< \3", command) if "<<" in command else command

@@ -8,7 +8,7 @@ import re
 from itertools import islice
 
 from .features import quote
-from .quick import lower, quick, quick_phrases
+from .quick import lower, quick, quick_pattern, quick_phrases
 from .words import WordSet, phrases, split, word_set
 
 _MOST_MATCHES = 32
@@ -43,7 +43,7 @@ _OF_THE_WORK = re.compile(
 )
 _ALONE = re.compile(r"(?:^|[.!\n])\W{0,8}(?:all |and |we're |i'm |now |everything )?$", re.IGNORECASE)
 """A word of completion right after this is a sentence of its own: `Done.`"""
-_STILL_TO_COME = phrases(
+_STILL_TO_COME = quick_phrases(
     "after, almost, before, can be, could be, if, must be, nearly, need*, not, once, partially, partly, should be",
     "should have been, to be, unless, until, when, whether, will be, would be",
 )
@@ -60,7 +60,7 @@ _TRIAL = (
 )
 _FLAWS = r"(?! (?:any )?(?:errors?|failures?|issues?|problems?|warnings?)\b)"
 _TRY_IT = r" (?:now |then )?(?:run|test|tested|verify|verified|check|checked|try|tried)"
-_NEVER_TRIED = quick(
+_NEVER_TRIED = quick_pattern(
     rf"un(?:tested|verified|checked|able)|not\b{_TRIAL}|never\b{_TRIAL}|cannot\b{_TRIAL}|hard\b{_TRIAL}"
     rf"|impossible\b{_TRIAL}|nor\b{_TRIAL}|no\b{_FLAWS}{_TRIAL}|without\b{_FLAWS}{_TRIAL}"
     rf"|please{_TRY_IT}|you (?:can|could|may|might|should|will need to|need to){_TRY_IT}|remains to be{_TRY_IT}"
@@ -113,7 +113,7 @@ _REPORTS = quick(
 """Words that a report begins with, or is."""
 _ADVERBS = frozenset("now just also already both successfully been fully all since gone ahead and".split())
 _MOST_ADVERBS = 4
-_NOT_REPORTED = phrases(
+_NOT_REPORTED = quick_phrases(
     "after, already, as soon as, attempted, before, can be, cannot, could, couldn't, earlier, every, fail*, if",
     "it seems, not, now that, once, previously, reject*, tried, unable, unfortunately, unless, until, when",
     "whether, will be, would, you have, you've",
@@ -167,15 +167,15 @@ def called_done(text: str) -> str | None:
     """The words that call the work done, or `None`."""
     # From each word that ends something back to its subject: the other way round, crafted text costs far more.
     lowered = lower(text)
-    for match in islice(_FINISHED.finditer(lowered), _MOST_MATCHES):
-        before = text[max(0, match.start() - _BEFORE) : match.start()]
+    for start, end in islice(_FINISHED.places(lowered), _MOST_MATCHES):
+        before = text[max(0, start - _BEFORE) : start]
         sentence = _SENTENCE_END.split(before)[-1]
-        if _STILL_TO_COME.search(sentence):
+        if _STILL_TO_COME.are_in(lower(sentence)):
             continue
-        word = text[match.start() : match.end()]
-        if match.group() in _BY_ITSELF or _ALONE.search(before[-20:]):
+        word = text[start:end]
+        if lowered[start:end] in _BY_ITSELF or _ALONE.search(before[-20:]):
             return quote(f"{sentence}{word}")
-        if _OF_THE_WORK.search(sentence) or _is_all(sentence, text[match.end() : match.end() + 1]):
+        if _OF_THE_WORK.search(sentence) or _is_all(sentence, text[end : end + 1]):
             return quote(f"{sentence}{word}")
     resolves = _RESOLVES.search(text) if any(map(lowered.__contains__, _IN_RESOLVES)) else None
     return quote(resolves.group()) if resolves else None
@@ -205,7 +205,7 @@ def owns_failure(text: str) -> bool:
     if not text:
         return False
     lowered = lower(text)
-    if _OWNS_FAILURE.search(lowered):
+    if _OWNS_FAILURE.are_in(lowered):
         return True
     for match in islice(_FAILURE_WORDS.finditer(lowered), _MOST_MATCHES):
         before = _SENTENCE_END.split(text[max(0, match.start() - _BEFORE) : match.start()])[-1]
@@ -218,12 +218,14 @@ def reported_deeds(text: str) -> list[tuple[str, WordSet]]:
     """What a message reports as done: each time the sentence and the stem of the deed, 0 where it only says `done`."""
     found = []
     lowered = lower(text)
-    for match in islice(_REPORTS.finditer(lowered), _MOST_MATCHES):
-        before = _SENTENCE_END.split(text[max(0, match.start() - _BEFORE) : match.start()])[-1]
-        after = _SENTENCE_END.split(text[match.end() : match.end() + _BEFORE])[0]
-        deed = _deed(match.group(), before, after)
-        sentence = f"{before}{text[match.start() : match.end()]}{after}"
-        if deed is not None and _NOT_REPORTED.search(sentence) is None and _NONE.search(before) is None:
+    for start, end in islice(_REPORTS.places(lowered), _MOST_MATCHES):
+        before = _SENTENCE_END.split(text[max(0, start - _BEFORE) : start])[-1]
+        after = _SENTENCE_END.split(text[end : end + _BEFORE])[0]
+        deed = _deed(lowered[start:end], before, after)
+        if deed is None:
+            continue
+        sentence = f"{before}{text[start:end]}{after}"
+        if not _NOT_REPORTED.are_in(lower(sentence)) and _NONE.search(before) is None:
             found.append((quote(sentence.strip()), deed))
     return found
 

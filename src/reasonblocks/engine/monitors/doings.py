@@ -1,12 +1,12 @@
 """What is kept of a step, for later ones to be compared with."""
 
-import re
 from zlib import crc32
 
 import msgspec
 
 from .asking import answer_of
 from .features import StepFeatures
+from .quick import lower, quick
 from .words import WordSet, size, split, word_set
 
 COMPARABLE = 8
@@ -25,13 +25,13 @@ _DONE_ONCE = frozenset(
     "transfer update upload".split()
 )
 """What nobody has cause to do twice with the same arguments."""
-_REFUSES = re.compile(
-    r"\b(?:aborted|bad gateway|blocked|broken|connection (?:lost|reset|closed)|crashed|declined|denied|disconnected"
+_ALLOWED = r" (?:permitted|allowed|authori[sz]ed|respon\w+|possible|reply|connection)"
+_REFUSES = quick(
+    r"aborted|bad gateway|blocked|broken|connection (?:lost|reset|closed)|crashed|declined|denied|disconnected"
     r"|exceeded|expired|forbidden|internal error|offline|overloaded|rate limit|refused|rejected|time(?:d )?-?out"
     r"|too many requests|unauthori[sz]ed|unavailable|unreachable|went wrong"
     r"|fail(?:ed|s|ure) (?:to|with|because|due|after)"
-    r"|(?:not|n't|no) (?:permitted|allowed|authori[sz]ed|respon\w+|possible|reply|connection))\b",
-    re.IGNORECASE,
+    rf"|not{_ALLOWED}|n't{_ALLOWED}|no{_ALLOWED}"
 )
 """What a result says that is no answer."""
 _FIGURES = b"0123456789"
@@ -135,7 +135,7 @@ def _trouble(step: StepFeatures) -> WordSet:
     """What a failure says, be it called one or not."""
     if not step.failed and (step.result_size > _SHORT_REFUSAL or step.unfinished or step.speaks_only):
         return 0
-    if not step.failed and _REFUSES.search(step.result_excerpt) is None:
+    if not step.failed and not _REFUSES.are_in(lower(step.result_excerpt)):
         return 0
     return word_set([word for word in split(step.result_excerpt) if word.isalpha()])
 

@@ -5,6 +5,7 @@ Texts may be 64,000 characters long. Digests cover all of it, words and phrases 
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import filterfalse
 from typing import Any
@@ -67,7 +68,7 @@ _UNDER_WAY = re.compile(
 """A state in -ing that is none to stay in."""
 _LONGEST_STATUS = 400
 """A longer result is not a mere report of how far something is."""
-_CHANGING = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8,}\b|\d+(?:[.,:]\d+)*")
+_CHANGING = re.compile(r"[\da-f](?:(?<=0)x[0-9a-f]+|(?<=[0-9a-f])(?<!\w.)[0-9a-f]{7,}\b|(?<=\d)\d*(?:[.,:]\d+)*)")
 """What differs between two results of the same shape, besides blanks: numbers, addresses, hashes."""
 _AROUND_TOKENS = "\"'`,;.!?()[]{}"
 
@@ -190,7 +191,7 @@ def read_step(
 ) -> StepFeatures:
     """The features of the step at `index` of its run; `roles` says what tools do where that is known.
 
-    `provenance` is what is known of the ids of the run so far; it takes the step in. Without it no id comes from nowhere.
+    `provenance` is what is known of the ids of the run so far, and takes the step in; without it none is from nowhere.
     """
     thought = _head_and_tail(step.thought, _THOUGHT_HEAD, _THOUGHT_TAIL)
     sentences = split_sentences(thought)
@@ -221,7 +222,7 @@ def read_step(
         thought_numbers=number_set(codes),
         sentences=sentences,
         action=action,
-        tool=_digest(action),
+        tool=_tool(action),
         role=role_of(action, leaves, roles, given if len(arguments) <= _MOST_GIVEN else None),
         arguments=arguments,
         given=given,
@@ -285,6 +286,11 @@ def _head_and_tail(text: str, head: int, tail: int) -> str:
 
 def _digest(text: str, size: int = 8) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
+
+
+@lru_cache(maxsize=1_024)
+def _tool(action: str) -> bytes:
+    return _digest(action)
 
 
 def _read_call(action: str, leaves: list[str]) -> tuple[bytes, WordSet, WordSet, WordSet]:

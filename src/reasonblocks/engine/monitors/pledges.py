@@ -2,6 +2,8 @@
 
 import re
 
+import msgspec
+
 from .features import StepFeatures
 from .words import split
 
@@ -39,13 +41,33 @@ def put_off(thought: str) -> bool:
     return any(map(thought.lower().__contains__, _IN_PUT_OFF)) and _PUT_OFF.search(thought) is not None
 
 
-def sought_in_vain(step: StepFeatures, answer: str) -> bool:
+class Check(msgspec.Struct, frozen=True, gc=False):
+    """What is kept of a call, to be held against what is said after it."""
+
+    index: int
+    thought: str
+    """Empty for one that is too long to put anything off."""
+    value: str
+    """What was looked for; empty if it is no look for a certain value."""
+    result: str
+    """Of such a look, head and tail."""
+
+    @classmethod
+    def of(cls, step: StepFeatures) -> "Check":
+        """A call as it is kept."""
+        thought = step.thought if len(step.thought) <= _LONGEST_THOUGHT else ""
+        value = step.arguments
+        if not step.role.looks or not _SHORTEST_VALUE <= len(value) <= _LONGEST_VALUE or "\n" in value:
+            return cls(step.index, thought, "", "")
+        return cls(step.index, thought, value, step.result_excerpt)
+
+
+def sought_in_vain(check: Check, answer: str) -> bool:
     """Whether a look for a certain value did not find it, and an answer begins with it all the same."""
-    value = step.arguments
-    if not step.role.looks or not _SHORTEST_VALUE <= len(value) <= _LONGEST_VALUE or "\n" in value:
+    if not check.value:
         return False
-    sought = split(value)
+    sought = split(check.value)
     answered = split(answer[:_LONGEST_ANSWER])
     if not sought or sought[0] not in answered or f" {' '.join(sought)} " not in f" {' '.join(answered)} ":
         return False
-    return _IN_VAIN.search(step.result_excerpt[-_TAIL:]) is not None
+    return _IN_VAIN.search(check.result[-_TAIL:]) is not None

@@ -1,26 +1,52 @@
 """Patterns for words that are looked for in most texts and found in few, as fast as they can be searched for.
 
-A pattern that may begin anywhere is tried at every letter. One that begins with one of a few letters is not; but for
-that the letters must be small ones, and what stands before them can only be looked at from behind the first.
+A pattern that may begin anywhere is tried at every letter. One that begins with a certain sign, or with one of a few
+letters, is not; but for that the letters must be small ones.
 """
 
 import re
+from collections.abc import Iterator
 
 
-def quick(alternatives: str, others: str = "") -> re.Pattern[str]:
-    """A pattern for any of these, which `|` parts, as whole words of a text in small letters.
+class Quick:
+    """Whole words and phrases, looked for where words begin and nowhere else, in texts in small letters."""
 
-    Each begins with a letter.
+    __slots__ = ("_pattern",)
+
+    def __init__(self, alternatives: list[str]) -> None:
+        begun = "|".join([rf"{first}(?:{'|'.join(rest)})" for first, rest in _by_first(alternatives).items()])
+        self._pattern = re.compile(rf"\W(?:{begun})\b")
+        """For a text with a blank before it: the search skips from one end of a word to the next."""
+
+    def are_in(self, lowered: str) -> bool:
+        """Whether there is any of them."""
+        return self._pattern.search(f" {lowered}") is not None
+
+    def places(self, lowered: str) -> Iterator[tuple[int, int]]:
+        """Where each of them begins and ends."""
+        for match in self._pattern.finditer(f" {lowered}"):
+            yield match.start(), match.end() - 1
+
+
+def quick(alternatives: str) -> Quick:
+    """Any of these, which `|` parts; each begins with a letter, and what is taken of the text ends with one."""
+    return Quick(_parted(alternatives))
+
+
+def quick_phrases(*lists: str) -> Quick:
+    """Any of the phrases in these lists, which commas part; `*` stands for the rest of a word."""
+    return Quick([re.escape(one.strip()).replace(r"\*", r"\w*") for line in lists for one in line.split(",")])
+
+
+def quick_pattern(alternatives: str, others: str) -> re.Pattern[str]:
+    """The same with others that need not be at the beginning of a word.
+
     `others` are taken as they are; they had better begin with a letter or one of a few signs, too.
     """
-    found = _whole(_parted(alternatives))
-    return re.compile(f"{found}|{others}" if others else found)
-
-
-def quick_phrases(*lists: str) -> re.Pattern[str]:
-    """A pattern for any of the phrases in these lists, which commas part; `*` stands for the rest of a word."""
-    found = [re.escape(phrase.strip()).replace(r"\*", r"\w*") for line in lists for phrase in line.split(",")]
-    return re.compile(_whole(found))
+    # What stands before the first letter can only be looked at from behind it.
+    rests = _by_first(_parted(alternatives)).items()
+    found = "|".join([rf"{first}(?<!\w{first})(?:{'|'.join(rest)})\b" for first, rest in rests])
+    return re.compile(f"{found}|{others}")
 
 
 def lower(text: str) -> str:
@@ -29,12 +55,12 @@ def lower(text: str) -> str:
     return lowered if len(lowered) == len(text) else "".join([x if len(x.lower()) > 1 else x.lower() for x in text])
 
 
-def _whole(alternatives: list[str]) -> str:
-    """Any of these as a whole word; those that begin with the same letter are tried together."""
+def _by_first(alternatives: list[str]) -> dict[str, list[str]]:
+    """By the letter they begin with, so that they are tried together, the rest of each."""
     rests: dict[str, list[str]] = {}
     for alternative in alternatives:
         rests.setdefault(alternative[0], []).append(alternative[1:])
-    return "|".join([rf"{first}(?<!\w{first})(?:{'|'.join(rest)})\b" for first, rest in rests.items()])
+    return rests
 
 
 def _parted(alternatives: str) -> list[str]:

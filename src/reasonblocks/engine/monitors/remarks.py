@@ -26,15 +26,18 @@ _FEWEST_COMMON = 2
 _SHARE = 0.5
 """Of the ideas of the shorter one of two sentences that may be about the same."""
 _IDEAS = (1 << BITS) - 1
-_DENIES, _VALUE, _UNIQUE, _VERB, _NO_CLAIM = (1 << place for place in range(5))
+_DENIES, _VALUE, _UNIQUE, _VERB, _NO_CLAIM, _DIGIT = (1 << place for place in range(6))
 _PARTS = re.compile(r"[,;:()\u2014\u2013-]|\b(?:because|since|so|therefore|which|given|that)\b")
 """What may part a clause that claims something from one that does not."""
+_SIGNS_THAT_PART = re.compile(r"[,;:()\u2014\u2013-]")
+_WORDS_THAT_PART = frozenset("because since so therefore which given that".split())
 _VALUES = EXCLUSIVE.keys() | HOW_MANY.keys() | ATTRIBUTES | {"after", "before", "than"}
 _ONLY = UNIQUE | {"arrive", "arrives", "belongs", "default", "departs", "located", "matters", "owned", "owner"}
 _DENYING = re.compile(r"un(?!der|til|i)|non|dis|mis|(?:in|im|ir|il)\w+[ai]ble")
 _SHORTEST_DENIAL = 7
 _SHORTEST_NAME = 3
 _PERSON = word_set(("person",))
+_FORGOTTEN: list[str] = []
 
 
 class Remark:
@@ -55,13 +58,13 @@ class Remark:
         self.may_claim = self.marks & _VERB != 0 and self.count >= _FEWEST_COMMON
         """Whether it has a verb, and is more than a plan or a guess."""
         if self.may_claim and self.marks & _NO_CLAIM:
-            self.may_claim = _PARTS.search(self.text) is not None
+            self.may_claim = _has_parts(self.text, self.words)
         self._claims: list[Claim] | None = None
 
     @property
     def has_number(self) -> bool:
         """Whether there is a digit in it."""
-        return self.marks & _VALUE != 0 and any(map(str.isdigit, self.text))
+        return self.marks & _DIGIT != 0
 
     def claims(self) -> list[Claim]:
         """What it claims, taken apart when it is first asked for."""
@@ -83,10 +86,13 @@ class Remarks:
         self._values: deque[Remark] = deque(maxlen=_MOST_REMEMBERED)
         self._unique: deque[Remark] = deque(maxlen=_MOST_REMEMBERED)
 
-    def add(self, remarks: list[Remark]) -> None:
-        """Remember the sentences of a step."""
+    def add(self, remarks: list[Remark], since: int) -> None:
+        """Remember the sentences of a step, and forget those from before `since`."""
+        for kind in (self._denying, self._plain, self._values, self._unique):
+            while kind and kind[0].index < since:
+                kind.popleft()
         for remark in remarks:
-            remark.words = []  # they can be had from the text again, and take up most of the room
+            remark.words = _FORGOTTEN  # they can be had from the text again, and take up most of the room
             if not remark.may_claim:
                 continue
             self._ever |= remark.bits
@@ -96,10 +102,12 @@ class Remarks:
             if remark.marks & _UNIQUE:
                 self._unique.append(remark)
 
+    def may_exclude(self, remark: Remark) -> bool:
+        """Whether any sentence could be about the same as this one."""
+        return remark.may_claim and (remark.bits & self._ever).bit_count() >= _FEWEST_COMMON
+
     def that_may_exclude(self, remark: Remark, since: int) -> Iterator[Remark]:
         """Sentences of the steps since then about the same that may say otherwise, of each kind the latest first."""
-        if not remark.may_claim or (remark.bits & self._ever).bit_count() < _FEWEST_COMMON:
-            return
         bits, marks = remark.bits, remark.marks
         kinds = [self._plain, self._denying] if marks & _DENIES else [self._denying]
         if marks & _VALUE:
@@ -134,11 +142,17 @@ def remarks_of(index: int, sentences: list[Sentence]) -> list[Remark]:
     ]
 
 
+def _has_parts(text: str, words: list[str]) -> bool:
+    if _SIGNS_THAT_PART.search(text):
+        return True
+    return not _WORDS_THAT_PART.isdisjoint(words) and _PARTS.search(text) is not None
+
+
 def _idea(word: str) -> int:
     """The bit of a word, and above all of those the marks that it gives its sentence."""
     if word.isdigit():  # of a long number it can be told what it names
-        return _VALUE << BITS | (token_set((word,)) if len(word) >= _SHORTEST_NAME else 0)
-    marks = 0
+        return (_VALUE | _DIGIT) << BITS | (token_set((word,)) if len(word) >= _SHORTEST_NAME else 0)
+    marks = _DIGIT if any(map(str.isdigit, word)) else 0
     if word in DENIES or (len(word) >= _SHORTEST_DENIAL and _DENYING.match(word)):
         marks |= _DENIES
     if word in _VALUES or not word.isalpha():

@@ -20,6 +20,7 @@ from .conclusions import (
     states_fact,
 )
 from .features import StepFeatures, quote
+from .quick import lower, quick_phrases
 from .rereads import Rereads
 from .verdicts import is_bare, only_receipt, speaks_against, tells_of_failure
 from .words import WordSet, phrases, split, token_set
@@ -39,11 +40,11 @@ _ASKS = phrases(
     "please replace, please return, please switch, please update, please upgrade, proceed with",
 )
 _AGREES = phrases("agreed, confirm, confirmed, correct, do it, do that, go ahead, proceed, yeah, yep, yes")
-_STILL = phrases(
+_STILL = quick_phrases(
     "again, anything, different, even now, keep*, nope, no change, nothing, now, same, still, tested, tried, unchanged"
 )
 """An answer with one of these is about how things are by now."""
-_THANKS = phrases("appreciate*, glad, grateful, great, perfect, thank, thanks")
+_THANKS = quick_phrases("appreciate*, glad, grateful, great, perfect, thank, thanks")
 _TRY = phrases(
     "attempt, check, could you, let me know, let's, please, restart*, retry, see if, try, would you, you can"
 )
@@ -98,8 +99,8 @@ class Reports:
         self._bare = False
         """Whether that result says nothing at all."""
         self._rereads = Rereads()
-        self._disputed: StepFeatures | None = None
-        """What the other side has just said, if nothing was called since."""
+        self._disputed: tuple[int, str] | None = None
+        """The step after which the other side has just said something, if nothing was called since, and what."""
         self._untold = False
         """Whether something was changed before that, and has not been spoken of yet."""
         self._prompt = ""
@@ -123,7 +124,9 @@ class Reports:
             self._seen |= step.result_numbers
             self._fresh, self._failed, self._unconfirmed = 0, None, None
             self._rereads.forget()
-            self._prompt, self._answer, self._disputed = step.thought, step.result_excerpt, step
+            self._prompt, self._answer = step.thought, step.result_excerpt
+            short = step.result_size <= _LONGEST_REFUSAL
+            self._disputed = (step.index, self._answer) if short else None
         return found
 
     # What an answer means is asked of few answers, so none is read before it has to be.
@@ -177,7 +180,7 @@ class Reports:
 
     def _compare(self, step: StepFeatures) -> Reading | None:
         answer = self._disputed
-        if answer is not None and _disputes(answer) and (found := self._compare_verdict(answer, step)):
+        if answer is not None and _disputes(answer[1]) and (found := self._compare_verdict(answer, step)):
             return found
         if self._failed is not None or self._unconfirmed is not None or self._rereads.unmoved is not None:
             return self._compare_result(step)
@@ -232,7 +235,7 @@ class Reports:
         reason = "Something is reported as done, but the result of the call leaves that open, and nobody looked since."
         return _reading(_BARE if self._bare else _NO_CALL, reason, self._unconfirmed, step, lead)
 
-    def _compare_verdict(self, answer: StepFeatures, step: StepFeatures) -> Reading | None:
+    def _compare_verdict(self, answer: tuple[int, str], step: StepFeatures) -> Reading | None:
         """What is wrong with a message that calls done what the other side has just said does not work."""
         lead = opening(step.thought)
         if not states_fact(lead) or _owns(lead) or goes_on(step.thought) or asks(step.thought):
@@ -240,7 +243,7 @@ class Reports:
         if _TRY.search(step.thought):
             return None
         reason = "Something is called done, but the other side has just said that it does not work."
-        return _reading(_CALL_FAILED, reason, (answer.index, answer.result_quote()), step, lead)
+        return _reading(_CALL_FAILED, reason, (answer[0], quote(answer[1])), step, lead)
 
 
 def _owns(lead: str) -> bool:
@@ -248,10 +251,10 @@ def _owns(lead: str) -> bool:
     return owns_failure(lead) or denies(lead) or tells_of_failure(lead)
 
 
-def _disputes(step: StepFeatures) -> bool:
+def _disputes(said: str) -> bool:
     """Whether an answer says that something was tried or seen, and does not work."""
-    said = step.result_excerpt
-    if step.result_size > _LONGEST_REFUSAL or not _STILL.search(said) or _THANKS.search(said):
+    lowered = lower(said)
+    if not _STILL.are_in(lowered) or _THANKS.are_in(lowered):
         return False
     return tells_of_failure(said)
 

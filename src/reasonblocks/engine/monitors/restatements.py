@@ -8,7 +8,7 @@ import re
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 from .claim_words import ANY_ONE, COUNTED, DEFINITE, POINTS_BACK, STATES
@@ -42,12 +42,14 @@ _MOST_OF_A_SENTENCE = 8
 """Numbers."""
 _CALL = re.compile(r"\w\(")
 """Code, in which numbers change from line to line."""
-_ID = re.compile(r"(?<![\w.$])#?(?=\w*\d)(?:[A-Z]\w{4,24}|\d{6,16})(?![\w.])")
+# What begins with one of a few signs is found many times as fast; what stands before the first is looked at after it.
+_ID = re.compile(r"[A-Z\d](?<![\w.$].)(?:(?<=\d)\d{5,15}|(?<=[A-Z])(?=\w*\d)\w{4,24})(?![\w.])")
 _NUMBER = re.compile(
-    r"(?<![\w#.:/-])([$\u20ac\u00a3]?)(\d[\d,]{0,12}(?:\.\d{1,6})?(?::\d\d)?)"
-    r"(%|[kmgt]b|[cm]?m|kg|ms)?(?![\w:/-]|\.\d)",
-    re.IGNORECASE,
+    r"\d(?<![\w#.:/-].)[\d,]{0,12}(?:\.\d{1,6})?(?::\d\d)?((?i:%|[kmgt]b|[cm]?m|kg|ms))?(?![\w:/-]|\.\d)"
 )
+_CURRENCIES = "$\u20ac\u00a3"
+_BEFORE_ID, _BEFORE_NUMBER = re.compile(r"[\w.$]"), re.compile(r"[\w#.:/-]")
+"""What does not stand before an id with its sign, or a number with its currency."""
 _FIGURE = re.compile(r"\d(?:[\d.,:/-]*\d)?")
 """A number, a date or the digits of an id, as a whole."""
 _COUNTS_ON = frozenset("batch chunk fetching following next offset page pages part portion remaining slice".split())
@@ -142,17 +144,17 @@ class Restatements:
         for remark in remarks:
             text, words = remark.text, remark.words
             numbered = remark.has_number
-            if numbered and (ids := _ID.findall(text)):
-                subject = ids[-1].lower()
+            if numbered:
+                subject = _last_id(text) or subject
             if len(words) > _LONGEST or "?" in text or not _GUESSES.isdisjoint(words):
                 continue
-            if remark.count >= _FEWEST_SAID and words[0] not in _AT_HAND and text[-1:] != ":" and not _ITEM.match(text):
+            if remark.count >= _FEWEST_SAID and words[0] not in _AT_HAND and text[-1:] != ":" and not _is_item(text):
                 now = _Said(step.index, remark.negations % 2 == 1, text)
                 said.append((remark.bits, now))
                 held = self._said.get(remark.bits)
                 if held is not None and _denies(held, now) and not self._learned(held.at, words):
                     found.append(Turned("denial", held.at, held.text, text))
-            if numbered and "=" not in text and not _CALL.search(text):
+            if numbered and "=" not in text and not ("(" in text and _CALL.search(text)):
                 slots += [
                     (place, _Slot(step.index, value, text, remark.bits, True, sure))
                     for place, value, sure in _slots(text, subject)
@@ -170,6 +172,12 @@ class Restatements:
         return any(
             past.at >= at and (past.changed & said or (past.heard & said).bit_count() >= least) for past in self._events
         )
+
+    def _forget(self) -> None:
+        """Let go of sentences since which so much has happened that they would not be compared any more."""
+        since = self._events[0].at if self._events else 0
+        for key in [key for key, _ in takewhile(lambda said: said[1].at < since, self._said.items())]:
+            del self._said[key]
 
     def _other_number(self, place: str, slot: _Slot) -> Turned | None:
         """What was said before of the same thing, if it had another number, and this one comes from nowhere."""
@@ -203,6 +211,7 @@ class Restatements:
             self._slots.move_to_end(place)
         while len(self._said) > _MOST_SENTENCES:
             self._said.popitem(last=False)
+        self._forget()
         while len(self._slots) > _MOST_SLOTS:
             self._slots.popitem(last=False)
         if len(self._numbers) < _MOST_NUMBERS:
@@ -228,17 +237,41 @@ def _denies(one: _Said, other: _Said) -> bool:
     return all(len(word) > 2 or word in _SHORT for word in set(words) ^ set(now))
 
 
+def _is_item(text: str) -> bool:
+    return not text[0].isalpha() and _ITEM.match(text) is not None
+
+
+def _last_id(text: str) -> str:
+    """The last id that a sentence names, in small letters; empty if it names none."""
+    ids = list(_ID.finditer(text))
+    if not ids:
+        return ""
+    start, end = ids[-1].span()
+    sign = "#" if _has_before(text, start, "#", _BEFORE_ID) else ""
+    return f"{sign}{text[start:end].lower()}"
+
+
+def _has_before(text: str, start: int, signs: str, not_before: re.Pattern[str]) -> bool:
+    """Whether one of these signs stands right before a place, and belongs to what begins there."""
+    if not start or text[start - 1] not in signs:
+        return False
+    return start == 1 or not_before.match(text, start - 2) is None
+
+
 def _slots(text: str, subject: str) -> Iterator[tuple[str, str, int]]:
     """The numbers of a sentence, each with the words around it, which say what it is, and how sure that is."""
     for match in islice(_NUMBER.finditer(text), _MOST_OF_A_SENTENCE):
         start, end = match.span()
+        number, unit = text[start : match.start(1) if match[1] else end], match[1] or ""
+        if _has_before(text, start, _CURRENCIES, _BEFORE_NUMBER):
+            start -= 1
+            unit = f"{text[start]}{unit}"
         last = _nearest(reversed(text[max(0, start - 60) : start].split()))
         following = _nearest(text[end : end + 60].split())
-        value = match[2].replace(",", "")
+        value = number.replace(",", "")
         if (last and last[0] in _LISTED) or (len(value) >= _SHORTEST_ID and value.isdigit()):
             continue
         value = value.rstrip("0").rstrip(".") if "." in value else value
-        unit = f"{match[1]}{match[3] or ''}"
         if subject and last:
             yield f"{subject} {unit} {' '.join(last)}", value, _NAMED
         if last and unit:

@@ -61,6 +61,8 @@ _CHANGE_WORDS = frozenset(
     "apt brew cargo chmod conda cp git ln mkdir mv npm pip pip3 poetry rm tar touch unzip uv yarn".split()
 )
 _PROSE = re.compile(r"\.(?:adoc|log|md|rst)\b|\b(?:CHANGELOG|LICENSE|README)\b")
+_IN_PROSE = (".adoc", ".log", ".md", ".rst", "CHANGELOG", "LICENSE", "README")
+"""One of these is in whatever matches."""
 _RESULTS = re.compile(r"\.(?:csv|dat|tsv|txt)\b")
 _CODE = re.compile(
     r"\.(?:c|cc|cfg|cpp|cs|css|go|h|hpp|html|ini|ipynb|java|js|json|jsx|kt|php|py|rb|rs|scala|sh|sql|swift|toml|ts|tsx|vue"
@@ -183,7 +185,7 @@ def _is_path(value: str) -> bool:
 
 def _is_prose(paths: str) -> bool:
     """Whether what is written to is there to be read by people alone."""
-    return _PROSE.search(paths) is not None and _CODE.search(paths) is None
+    return any(map(paths.__contains__, _IN_PROSE)) and _PROSE.search(paths) is not None and _CODE.search(paths) is None
 
 
 @lru_cache(maxsize=4_096)

@@ -4,6 +4,8 @@ A sign only ever grows, each step is looked at once, and what is kept does not g
 means for each monitor is in `calibration.json`; see `suspicion.py`.
 """
 
+import re
+
 from .features import StepFeatures
 from .words import WordSet, count_numbers, size, split, word_set
 
@@ -32,7 +34,9 @@ _HEDGES = frozenset(
     "seems should suspect think unclear unsure".split()
 )
 _ANNOUNCES = frozenset("going let ll need next now then will".split())
-_PLANNED = frozenset("123456789")
+_TELLING = _HEDGES | _ANNOUNCES
+_POINT = re.compile(r"\n[^\S\n]*[1-9]")
+"""A point of a plan, with the line break before it."""
 _TARGETS = 8_192
 """Places for the targets of calls, a bit each: two that share one are rare, and count as one."""
 _FADES = 0.8
@@ -92,8 +96,9 @@ class Signs:
         counts = self._counts
         if not step.thought:
             return
-        counts["hedges"] += sum(map(_HEDGES.__contains__, step.said))
-        counts["announcements"] += sum(map(_ANNOUNCES.__contains__, step.said))
+        telling = list(filter(_TELLING.__contains__, step.said))
+        counts["hedges"] += sum(map(_HEDGES.__contains__, telling))
+        counts["announcements"] += sum(map(_ANNOUNCES.__contains__, telling))
         counts["numbers"] += count_numbers(step.thought)
         counts["said"] += len(step.thought)
         words = step.thought_words
@@ -122,13 +127,9 @@ class Signs:
 
     def _follow(self, step: StepFeatures) -> None:
         """Whether a plan with many points ends after few calls."""
-        points = 0 if _PLANNED.isdisjoint(step.thought) else sum(map(_is_point, step.thought.split("\n")))
+        points = len(_POINT.findall(f"\n{step.thought}"))
         ends = step.role.ends or (step.speaks_only and self._planned and not points)
         if ends:
             left = self._planned - self._targets.bit_count()
             self._counts["unfollowed"] = max(self._counts["unfollowed"], float(left))
         self._planned = max(self._planned, points)
-
-
-def _is_point(line: str) -> bool:
-    return line.lstrip()[:1] in _PLANNED

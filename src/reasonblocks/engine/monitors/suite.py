@@ -3,6 +3,8 @@
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
+from struct import pack, unpack
+from typing import NamedTuple
 
 import msgspec
 
@@ -85,7 +87,7 @@ class MonitorSuite:
 class Trajectory:
     """The monitors' memory of one run. Not for two threads at once."""
 
-    __slots__ = ("_reader", "_recent", "_signs", "_states", "_suite", "_thoughts")
+    __slots__ = ("_reader", "_reading", "_recent", "_signs", "_states", "_suite", "_thoughts")
 
     def __init__(self, suite: MonitorSuite, task: str) -> None:
         self._suite = suite
@@ -96,7 +98,8 @@ class Trajectory:
         ]
         self._reader = StepReader(task, suite.settings.roles)
         self._signs = Signs(task)
-        self._recent: deque[tuple[int, bytes, SuiteReading]] = deque(maxlen=RECENT)
+        self._recent: deque[_Recent] = deque(maxlen=RECENT)
+        self._reading = suite.quiet
         self._thoughts: deque[str] = deque(maxlen=THOUGHTS)
 
     @property
@@ -107,22 +110,31 @@ class Trajectory:
     def observe(self, step: ObservedStep, digest: bytes | None = None) -> SuiteReading:
         """Take the next step in; `digest` is that of the step, if it is known already."""
         features = self._reader.read(step)
-        reading = self._read(features)
-        self._recent.append((features.index, digest or step.digest(), reading))
+        reading = self._reading = self._read(features)
+        scores = pack(f"{len(reading.scores)}d", *reading.scores.values())
+        self._recent.append(_Recent(features.index, digest or step.digest(), scores, reading.evidence or None))
         if step.thought:
             self._thoughts.append(step.thought[:_LONGEST_THOUGHT])
         return reading
 
     def reading(self) -> SuiteReading:
         """What the monitors say now."""
-        return self._recent[-1][2] if self._recent else self._suite.quiet
+        return self._reading
 
     def known_reading(self, index: int, digest: bytes) -> SuiteReading | None:
-        """The reading after step `index`, if it is a recent one and was exactly this step."""
-        for recent, observed, reading in self._recent:
-            if recent == index:
-                return reading if observed == digest else None
+        """The reading after step `index`, without signs, if it is a recent one and was exactly this step."""
+        for recent in self._recent:
+            if recent.at == index:
+                return self._unpacked(recent) if recent.digest == digest else None
         return None
+
+    def _unpacked(self, recent: "_Recent") -> SuiteReading:
+        if recent.at == self.length - 1:
+            return self._reading
+        scores = dict(
+            zip(self._suite.quiet.scores, unpack(f"{len(self._suite.monitors)}d", recent.scores), strict=True)
+        )
+        return SuiteReading(scores, recent.evidence or {}, thresholds=self._suite.settings.thresholds)
 
     def thoughts(self) -> tuple[str, ...]:
         """The newest thoughts, oldest first."""
@@ -145,6 +157,15 @@ class Trajectory:
             if score:
                 scores[name] = round(score, DIGITS)
         return SuiteReading(scores, evidence, signs, suite.settings.thresholds)
+
+
+class _Recent(NamedTuple):
+    """The reading after a step, in as little room as it can be kept in."""
+
+    at: int
+    digest: bytes
+    scores: bytes
+    evidence: dict[str, Evidence] | None
 
 
 class _Contained:

@@ -66,10 +66,11 @@ class Suspicions:
     def of(self, signs: Mapping[str, float]) -> dict[str, float]:
         """The suspicion of each monitor that has one."""
         logs = list(map(log1p, map(signs.__getitem__, self._signs)))
-        return {
-            name: self._ceiling * ((1.0 / (1.0 + exp(-(intercept + sum(map(mul, weights, picks(logs)))))) - least) / rest)
-            for name, weights, picks, intercept, least, rest in self._monitors
-        }
+        suspicions = {}
+        for name, weights, picks, intercept, least, rest in self._monitors:
+            odds = intercept + sum(map(mul, weights, picks(logs)))
+            suspicions[name] = self._ceiling * ((1.0 / (1.0 + exp(-odds)) - least) / rest)
+        return suspicions
 
 
 @cache

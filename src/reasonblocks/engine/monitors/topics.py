@@ -6,6 +6,8 @@ are taken apart into their words, and kept whole as well.
 
 import re
 from collections.abc import Collection, Iterable, Set
+from functools import lru_cache
+from itertools import filterfalse
 
 import msgspec
 
@@ -85,6 +87,7 @@ def topic_set(words: Iterable[str]) -> TopicSet:
     return _bits.united(words)
 
 
+@lru_cache(maxsize=4)
 def topic_of_task(task: str) -> tuple[TopicSet, TopicSet]:
     """What a task is about, and the files, symbols and ids that it names."""
     text = task[:_MOST_TASK]
@@ -122,12 +125,17 @@ def read_topic(
 
 def _names(text: str) -> TopicSet:
     """Whatever has a dot or an underscore within: a path by its last part, wherever it was seen from."""
-    return _name_bits.united([token for token in text.split() if "_" in token or "." in token])
+    return _name_bits.united([token for token in _marked(text) if "_" in token or "." in token])
 
 
 def _ids(text: str) -> TopicSet:
     """The ids that are put together with underscores, each as a whole: its parts may belong to others as well."""
-    return _id_bits.united([token for token in text.split() if "_" in token]) if "_" in text else 0
+    return _id_bits.united([token for token in _marked(text) if "_" in token]) if "_" in text else 0
+
+
+def _marked(text: str) -> Iterable[str]:
+    """Those parts of a text that are more than letters and digits: quickly said of most that they are not."""
+    return filterfalse(str.isalnum, text.split())
 
 
 def _bit(word: str) -> TopicSet:

@@ -18,9 +18,9 @@ from .features import ObservedStep
 from .suite import MonitorSuite, SuiteReading, Trajectory
 
 MOST_RUNS = 10_000
-MOST_STEPS = 60_000
+MOST_STEPS = 40_000
 """Steps of which something is held, over all runs."""
-_HELD_PER_RUN = 12
+_HELD_PER_RUN = 20
 """Of how many steps a long trajectory still holds something."""
 SECONDS_AT_ONCE = 0.002
 """After so much work others on the event loop get their turn."""

@@ -6,7 +6,7 @@ Only short results are read for a verdict: in a long one, words of failure may b
 import re
 
 from .features import StepFeatures
-from .quick import lower, quick
+from .quick import lower, quick_pattern
 from .words import covered, pieces, split, token_set, word_set
 
 _LONGEST_VERDICT = 400
@@ -22,7 +22,7 @@ _NOT_SO = (
     r"|correspond|equal|exist|found|match\w*|ok|pass\w*|permitted|possible|processed|reach\w*|respond\w*|saved|send"
     r"|succeed\w*|the same|updated|valid|verified|work\w*)"
 )
-_AGAINST = quick(
+_AGAINST = quick_pattern(
     r"aborted|conflict\w*|contradict\w*|declined|denied|differs?|disagree\w*|discrepanc\w*|errors?|fail|failed|failing|fails"
     r"|failures?|inconsistent|incorrect|mismatch\w*|refused|rejected|rolled back|timed out|timeout|unable|unequal"
     r"|unexpected|unsuccessful\w*|violat\w+|wrong|expected\b[^\n]{0,60}\b(?:actual|but|found|got|received|was)"

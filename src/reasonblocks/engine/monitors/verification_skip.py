@@ -12,7 +12,7 @@ from .base import Fading, MonitorState, Reading
 from .commands import looks_as_well
 from .conclusions import admits_no_trial, called_done, gives_answer, goes_on, owns_failure
 from .features import StepFeatures, quote
-from .pledges import put_off, sought_in_vain
+from .pledges import Check, put_off, sought_in_vain
 from .reports import Reports
 from .roles import Role, hands_over, holds_results, runs_commands
 from .verdicts import brought_nothing, shows_fault, speaks_against
@@ -88,7 +88,7 @@ class _State:
         """Whether any call brought something, or did something: then there is more to speak of than an answer."""
         self._known: WordSet = 0
         """The numbers and ids of all results."""
-        self._last: StepFeatures | None = None
+        self._last: Check | None = None
         """The newest call, apart from notes and from handing something in."""
         self._symptom = False
         """Whether a check has shown that something does not work."""
@@ -134,10 +134,10 @@ class _State:
             return None
         text = _text_of(step)
         if sought_in_vain(last, text):
-            before = (last.index, last.result_quote())
+            before = (last.index, quote(last.result))
             reason = "An answer is given that was looked for in the step before, and not found."
         elif put_off(last.thought):
-            before = (last.index, last.thought_quote())
+            before = (last.index, quote(last.thought))
             reason = "The work is called done, but the check that was put off in the step before was never made."
         else:
             return None
@@ -199,7 +199,7 @@ class _State:
         role = step.role
         if role.notes or role.ends:
             return
-        self._last = step
+        self._last = Check.of(step)
         self._known |= step.result_numbers
         if not self._informed:
             self._informed = role.changes or not brought_nothing(step)

@@ -62,7 +62,7 @@ def _looks_at_progress(step: StepFeatures, moves: bool) -> bool:
     record = step.result_excerpt
     if step.result_size <= _STATUS and (step.unfinished or (not step.failed and _is_status(record))):
         return True
-    return _is_under_way(record, moves) and (len(words) <= _FEW_WORDS or not _WAITS_FOR.isdisjoint(words))
+    return (len(words) <= _FEW_WORDS or not _WAITS_FOR.isdisjoint(words)) and _is_under_way(record, moves)
 
 
 def _is_status(record: str) -> bool:
@@ -78,6 +78,9 @@ def _is_status(record: str) -> bool:
 
 
 def _is_under_way(record: str, moves: bool) -> bool:
+    lowered = record.lower()
+    if "sta" not in lowered and "phase" not in lowered:
+        return False
     states = [set(split(state)) for state in _STATE.findall(record)]
     if any(not UNFINISHED.isdisjoint(state) for state in states):
         return True

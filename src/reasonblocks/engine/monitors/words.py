@@ -23,15 +23,14 @@ _MOST_WORDS = 20_000
 """Words whose bit is remembered; hostile text must not fill the memory."""
 _BIT = tuple(1 << place for place in range(BITS))
 _WORD = re.compile(r"\w+")
-_FOREIGN = re.compile(r"[^\W\x00-\x7f]")
 _NUMBER = re.compile(r"\d[\d.,:]*")
 _PARTS_NO_WORDS = re.compile(r"[^\W_]|\n")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
+_ASCII = bytes(range(128))
 _ASCII_BLANKS = bytes(code if _PARTS_NO_WORDS.match(chr(code)) else 32 for code in range(256))
 """Whatever parts words but the line break, as a table over bytes: many times as fast as matching."""
 _ASCII_NUMBERS = bytes(48 if 48 <= code <= 57 else 46 if chr(code) in ".,:" else 32 for code in range(256))
 """The same for numbers: all digits are 0, and what may stand between them is a point."""
-_ASCII_NUMBER = re.compile(rb"0[0.]*")
 
 _SAYS_NOTHING = frozenset(
     "about above after again all also although always and any are because been before being below between both but "
@@ -81,6 +80,11 @@ def split(text: str) -> list[str]:
     lowered = text.lower()
     if _is_plain(lowered):
         return _blanked(lowered).split()
+    return _words_in(lowered)
+
+
+def _words_in(lowered: str) -> list[str]:
+    """The words of a text in small letters, of whatever script."""
     words: list[str] = _WORD.findall(lowered.replace("_", " "))
     return words
 
@@ -89,22 +93,29 @@ def split_sentences(text: str) -> list[Sentence]:
     """The sentences of a text, each with its words."""
     lines = text.replace(". ", ".\n").replace("? ", "?\n").replace("! ", "!\n")
     lowered = lines.lower()
-    sentences = lines.split("\n")
+    read = zip(lines.split("\n"), map(str.split, _blanked(lowered).split("\n")), strict=True)
     if _is_plain(lowered):
-        return list(zip(sentences, map(str.split, _blanked(lowered).split("\n")), strict=True))
-    return [(sentence, split(sentence)) for sentence in sentences]
+        return list(read)
+    # Where some letters are foreign ones, most sentences have none of them.
+    return [
+        (sentence, words if _is_plain(line) else _words_in(line))
+        for (sentence, words), line in zip(read, lowered.split("\n"), strict=True)
+    ]
 
 
 def count_numbers(text: str) -> int:
     """How many numbers a text has; one may have points, commas and colons within."""
-    if text.isascii():
-        return len(_ASCII_NUMBER.findall(text.encode().translate(_ASCII_NUMBERS)))
-    return len(_NUMBER.findall(text))
+    if not _is_plain(text):
+        return len(_NUMBER.findall(text))
+    return len([run for run in text.encode("ascii", "replace").translate(_ASCII_NUMBERS).split() if b"0" in run])
 
 
 def _is_plain(text: str) -> bool:
     """Whether all its letters and digits are ASCII; signs of other kinds only ever part words."""
-    return text.isascii() or _FOREIGN.search(text) is None
+    if text.isascii():
+        return True
+    foreign = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+    return not any(map(str.isalnum, foreign))
 
 
 def _blanked(text: str) -> str:
@@ -204,7 +215,9 @@ def place(word: str, places: int) -> int:
 
 
 def _bit(word: str) -> WordSet:
-    return _BIT[place(stem(word), BITS)] if len(word) <= LONGEST_WORD and says_something(word) else 0
+    if len(word) > LONGEST_WORD or not says_something(word):
+        return 0
+    return _BIT[crc32(stem(word).encode("utf-8", "surrogatepass")) % BITS]
 
 
 def _token_bit(word: str) -> WordSet:
