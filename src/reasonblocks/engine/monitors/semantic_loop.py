@@ -13,6 +13,7 @@ from ..answers import Evidence
 from .base import NOTHING, Fading, MonitorState, Reading
 from .complaints import AGAIN, Complaints
 from .doings import Done, done
+from .failing import Failing
 from .features import StepFeatures, quote
 from .repetition import SAME_FINDINGS, repetition, same_call, same_result
 from .roles import runs_commands
@@ -50,18 +51,20 @@ class SemanticLoop:
 
 
 class _State:
-    __slots__ = ("_changes", "_complaints", "_fading", "_window")
+    __slots__ = ("_changes", "_complaints", "_fading", "_failing", "_window")
 
     def __init__(self) -> None:
         self._window: deque[Done] = deque(maxlen=WINDOW)
         self._changes = 0
         self._complaints = Complaints(AGAIN)
+        self._failing = Failing()
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
         remarks = self._complaints.listen(step)
         if len(remarks) >= _COMPLAINED:
             return self._fading.next(_complained_of(remarks))
+        failing = self._failing.observe(step, SemanticLoop.name)
         now = done(step, self._changes)
         if step.speaks_only and size(step.thought_words) < _FEWEST_SPOKEN and not (now.answer or step.result_numbers):
             return self._fading.next(None)
@@ -73,7 +76,10 @@ class _State:
             self._changes += 1
             now.changes_after = self._changes
         self._window.append(now)
-        return self._fading.next(self._found(step, now, same) if same else None)
+        found = self._found(step, now, same) if same else None
+        if failing and (found is None or found.score < failing.score):
+            found = failing
+        return self._fading.next(found)
 
     def _repeated(self, now: Done, step: StepFeatures) -> list[tuple[Done, float]]:
         """The steps that this one repeats, each with how far it does; also those that repeat the same one."""
