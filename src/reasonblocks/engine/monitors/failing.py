@@ -10,16 +10,15 @@ from typing import NamedTuple
 from ..answers import Evidence
 from .base import Reading
 from .features import StepFeatures
-from .words import WordSet, alike, size
+from .words import WordSet, size, split
 
 _FEWEST, _FEWEST_IN_VAIN = 4, 5
 """Attempts that are too many: with a failure that says why, and with nothing but an empty answer."""
-_ALIKE = 0.35
-"""The share that two such calls have in common at least."""
 _TELLING = 3
 """Words of a failure that says why."""
 _FAILS, _IN_VAIN = 0.66, 0.62
-_NUMBER = re.compile(r"\d{2,}")
+_OPTION = re.compile(r"(?:^|\s)--?\w\S*")
+_MONITOR = "semantic_loop"
 _NOTHING = frozenset(("", "[]", "{}", "null", "none", "no results", "no results found"))
 
 
@@ -29,9 +28,8 @@ class _Attempt(NamedTuple):
     at: int
     tool: bytes
     outcome: bytes
-    parts: WordSet
-    numbers: frozenset[str]
-    """Whoever looks for the next date or the next page asks for something else."""
+    about: frozenset[str] | WordSet
+    """What has to be the same: all words but options; of a search that found nothing, all but plain words."""
     quote: str
 
 
@@ -43,24 +41,24 @@ class Failing:
     def __init__(self) -> None:
         self._row: list[_Attempt] = []
 
-    def observe(self, step: StepFeatures, monitor: str) -> Reading | None:
+    def observe(self, step: StepFeatures) -> Reading | None:
         """Take the next step in; what is found if it is one attempt too many."""
         if step.speaks_only or step.role.waits or not (step.failed or _is_empty(step)):
             self._row = []
             return None
-        numbers = frozenset(_NUMBER.findall(step.arguments))
-        now = _Attempt(step.index, step.tool, step.result, step.call_parts, numbers, step.call_quote())
+        tells = step.failed and size(step.result_words) >= _TELLING
+        about = frozenset(split(_OPTION.sub(" ", step.arguments))) if tells else step.call_names
+        now = _Attempt(step.index, step.tool, step.result, about, step.call_quote())
         if self._row and not _same(self._row[-1], now):
             self._row = []
         self._row = [*self._row[-8:], now]
-        tells = step.failed and size(step.result_words) >= _TELLING
         if len(self._row) < (_FEWEST if tells else _FEWEST_IN_VAIN):
             return None
         reason = f"{len(self._row)} calls in a row that hardly differ came to the very same."
         quotes = [self._row[0].quote, now.quote, step.result_quote()]
         steps = [attempt.at for attempt in self._row]
         return Reading(
-            _FAILS if tells else _IN_VAIN, Evidence(monitor, reason, steps, [text for text in quotes if text])
+            _FAILS if tells else _IN_VAIN, Evidence(_MONITOR, reason, steps, [text for text in quotes if text])
         )
 
 
@@ -71,6 +69,4 @@ def _is_empty(step: StepFeatures) -> bool:
 
 
 def _same(one: _Attempt, other: _Attempt) -> bool:
-    if one.tool != other.tool or one.outcome != other.outcome or one.numbers != other.numbers:
-        return False
-    return alike(one.parts, other.parts) >= _ALIKE
+    return one.tool == other.tool and one.outcome == other.outcome and one.about == other.about

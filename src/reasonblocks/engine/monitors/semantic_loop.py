@@ -10,7 +10,7 @@ import re
 from collections import deque
 
 from ..answers import Evidence
-from .base import NOTHING, Fading, MonitorState, Reading
+from .base import FIRE_THRESHOLD, NOTHING, Fading, MonitorState, Reading
 from .complaints import AGAIN, Complaints
 from .doings import Done, done
 from .failing import Failing
@@ -62,12 +62,10 @@ class _State:
 
     def observe(self, step: StepFeatures) -> Reading:
         remarks = self._complaints.listen(step)
-        if len(remarks) >= _COMPLAINED:
-            return self._fading.next(_complained_of(remarks))
-        failing = self._failing.observe(step, SemanticLoop.name)
+        other = _complained_of(remarks) if len(remarks) >= _COMPLAINED else self._failing.observe(step)
         now = done(step, self._changes)
         if step.speaks_only and size(step.thought_words) < _FEWEST_SPOKEN and not (now.answer or step.result_numbers):
-            return self._fading.next(None)
+            return self._fading.next(other)
         same = self._repeated(now, step)
         if same:
             now.repeats = True
@@ -77,8 +75,8 @@ class _State:
             now.changes_after = self._changes
         self._window.append(now)
         found = self._found(step, now, same) if same else None
-        if failing and (found is None or found.score < failing.score):
-            found = failing
+        if other is not None and (found is None or found.score < FIRE_THRESHOLD):
+            found = other
         return self._fading.next(found)
 
     def _repeated(self, now: Done, step: StepFeatures) -> list[tuple[Done, float]]:

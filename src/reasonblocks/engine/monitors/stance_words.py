@@ -110,12 +110,12 @@ _TELLING_PHRASES = frozenset(
     "account alone designed effect impact influence intended off original progress ruled state table unrelated".split()
 )
 """With one of these a phrase may answer any question."""
-IN_PHRASES = _TELLING_PHRASES | frozenset(
-    "blame can expected fault file involved need needs on place question required requires should to way was were "
-    "under uncalled underway yet".split()
+DENYING = (
+    NEGATIONS
+    | {"remains", "still", "t", "yet"}
+    | {word for word, (_, yes) in QUESTIONS.items() if not yes}
+    | _TELLING_PHRASES
 )
-"""One of these is in each of the phrases below."""
-DENYING = NEGATIONS | {"t", "yet"} | {word for word, (_, yes) in QUESTIONS.items() if not yes} | _TELLING_PHRASES
 """Without one of these a sentence denies nothing."""
 VALUED = STATUSES.keys() | (HOW_MANY.keys() - {"one"}) | TO_A_PLACE | FROM_A_PLACE
 ANSWERS = QUESTIONS.keys() | STATUSES.keys() | DEEDS | _TELLING_PHRASES
@@ -133,43 +133,38 @@ TROUBLE = frozenset(
 )
 """What comes from somewhere, and puts the blame on it."""
 _IS_SWITCHED = "(?:is|are|was|were|left|leaves|stays?|switched|turned)"
-PHRASES: tuple[tuple[str, str], ...] = (
-    (r"\bcan['\u2019]t\b", "cannot"),
-    (r"\btak(?:es?|ing) (?:\S+ ){0,4}into account\b", "considers"),
-    (r"\b(?:no|without(?: any)?) (?:bearing|effect|impact|influence)\b", "ignored"),
-    (r"\bleaves? (?:\S+ ){1,3}(?:alone|as (?:it|they) (?:is|are|was|were))\b", "preserves"),
-    (r"\b(?:in (?:its|their) original (?:form|state)|as (?:it|they) (?:was|were))\b", "unchanged"),
-    (r"\bas (?:it|they) should\b|\bas (?:designed|expected|intended)\b", "correctly"),
-    (
-        r"\b(?:has|have|had) nothing to do with\b|\bunrelated to\b|\bnot (?:involved|at fault)\b|\bnot to blame\b",
-        "blameless",
-    ),
-    (r"\boff the table\b|\bout of the question\b|\bruled out\b|\buncalled for\b", "unwanted"),
-    (
-        r"\b(?:does|do|did) (?:not|n't) (?:have|need) to\b|\b(?:needs?|require[sd]?) no\b|\bno need\b|\bneed not\b",
-        "not required",
-    ),
-    (
-        r"\b(?:still |yet )(?:has|have|needs?) to be\b|\b(?:is|are|remains?) (?:still |yet )?to be\b|\byet to be\b",
-        "not",
-    ),
-    (r"\b(?:is|are|was|were|left|leaves|stays?|switched|turned) (?:\S+ )?on(?= by default|[,.;]|$)", "enabled"),
-    (
-        r"\b(?:is|are|was|were|left|leaves|stays?|switched|turned) (?:\S+ )?off(?= by default| unless|[,.;]|$)",
-        "disabled",
-    ),
-    (r"\bin progress\b|\bunder way\b|\bunderway\b", "running"),
-    (r"\bin place\b|\bon file\b", "present"),
+PHRASES: tuple[tuple[str, str, str], ...] = (
+    ("t", r"\bcan['\u2019]t\b", "cannot"),
+    ("account", r"\btak(?:es?|ing) (?:\S+ ){0,4}into account\b", "considers"),
+    ("bearing effect impact influence", r"\b(?:no|without(?: any)?) (?:bearing|effect|impact|influence)\b", "ignored"),
+    ("alone", r"\bleaves? (?:\S+ ){1,3}alone\b", "preserves"),
+    ("original", r"\bin (?:its|their) original (?:form|state)\b", "unchanged"),
+    ("designed expected intended should", r"\bas (?:(?:it|they) should|designed|expected|intended)\b", "correctly"),
+    ("do unrelated", r"\b(?:ha[ds]|have) nothing to do with\b|\bunrelated to\b", "blameless"),
+    ("blame fault involved", r"\bnot (?:at fault|involved|to blame)\b", "blameless"),
+    ("question ruled table", r"\b(?:off the table|out of the question|ruled out)\b", "unwanted"),
+    ("have need needs", r"\bd(?:id|o|oes) not (?:have|need) to\b|\b(?:needs? no|no need|need not)\b", "not required"),
+    ("still yet", r"\b(?:still|yet) (?:has|have|needs?) to be\b|\b(?:still|yet) to be\b", "not"),
+    ("on", rf"\b{_IS_SWITCHED} (?:\S+ )?on(?= by default|[,.;]|$)", "enabled"),
+    ("off", rf"\b{_IS_SWITCHED} (?:\S+ )?off(?= by default|[,.;]|$)", "disabled"),
+    ("progress underway", r"\b(?:in progress|underway)\b", "running"),
+    ("file place", r"\b(?:in place|on file)\b", "present"),
 )
-"""Patterns for phrases, each with a word that says the same."""
-_BITS = {question: 2 << place for place, question in enumerate(sorted({name for name, _ in QUESTIONS.values()}))}
+"""Words of which one is in a phrase, the pattern of it, and a word that says the same."""
+QUESTION_BITS = {
+    question: 2 << place
+    for place, question in enumerate(["did", "status", *sorted({name for name, _ in QUESTIONS.values()})])
+}
+QUESTION_BITS["status"] |= 1  # of which one excludes the other as numbers do
+OF_MANY = sum(bit for question, bit in QUESTION_BITS.items() if NEEDED.get(question, 1) > 1)
+"""Those that two sentences must have more in common for than one thing."""
 _ANY = -2
 """A phrase may answer any question."""
 ASKED: dict[str, int] = {
-    **{word: _BITS[question] for word, (question, _) in QUESTIONS.items()},
-    **dict.fromkeys(DEEDS | STATUSES.keys(), 2 << len(_BITS)),
+    **{word: QUESTION_BITS[question] for word, (question, _) in QUESTIONS.items()},
+    **dict.fromkeys(DEEDS | STATUSES.keys(), QUESTION_BITS["did"] | QUESTION_BITS["status"]),
     **dict.fromkeys(_TELLING_PHRASES, _ANY),
-    **dict.fromkeys(TROUBLE - QUESTIONS.keys(), _BITS["blame"]),
-    "no": _BITS["there"],
+    **dict.fromkeys(TROUBLE - QUESTIONS.keys(), QUESTION_BITS["blame"]),
+    "no": QUESTION_BITS["there"],
 }
 """By word the questions that it may answer, a bit for each."""

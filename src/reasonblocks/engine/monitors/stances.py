@@ -14,7 +14,6 @@ from .opposites import EXCLUSIVE
 from .stance_words import (
     DEEDS,
     FROM_A_PLACE,
-    IN_PHRASES,
     NEGATIONS,
     NOTHING_OF_IT,
     PHRASES,
@@ -28,7 +27,8 @@ from .words import WordSet, split, stem, word_set
 
 LONGEST = 45
 """Words of a sentence."""
-_PHRASES = [(re.compile(pattern), word) for pattern, word in PHRASES]
+_PHRASES = [(frozenset(words.split()), re.compile(pattern), word) for words, pattern, word in PHRASES]
+_IN_PHRASES = frozenset().union(*[words for words, _, _ in _PHRASES])
 _QUOTED = re.compile(r"`([^`\n]{1,80})`|\"([^\"\n]{2,60})\"|(?<!\w)'([^'\n]{2,40})'(?!\w)")
 _IDENTIFIER = re.compile(r"[\w-]+\.[a-z]{1,5}\b(?!\()|[A-Za-z_]\w*")
 """A file, or whatever else may be a name within quotation marks."""
@@ -37,11 +37,12 @@ _FILE = re.compile(r"[\w-]\.[a-z]{1,5}")
 _ARGUMENTS = re.compile(r"(?<=\w)\([^()\n]{0,60}\)")
 _ASIDE = re.compile(r"\((#?\w+)\)")
 """An id in brackets."""
-_PARTS = re.compile(
-    r"[;,:]\s|\s[-\u2013\u2014]\s|\s\(|(?<!\()\)|\u2014"
-    r"|\b(?:although|and|because|but|hence|since|so|therefore|though|whereas|which|while)\b",
-    re.IGNORECASE,
-)
+_MARKS = r"[;,:]\s|\s[-\u2013\u2014]\s|\s\(|(?<!\()\)|\u2014"
+_BETWEEN = "although and because but hence since so therefore though whereas which while"
+_JOINS = frozenset(_BETWEEN.split())
+_PARTS = re.compile(_MARKS)
+_JOINED_PARTS = re.compile(rf"{_MARKS}|\b(?:{'|'.join(_BETWEEN.split() + _BETWEEN.title().split())})\b")
+"""Where one of the words is that join clauses."""
 _LABEL = re.compile(r"[^:]{3,60}:\s[\w ,]{3,30}\.?")
 """`Seat of AB12: window.`"""
 _CODE = re.compile(
@@ -135,10 +136,15 @@ def held_in(sentence: str) -> Held:
         return NOTHING_HELD
     stances: list[Stance] = []
     names: frozenset[str] = frozenset()
-    phrased, planned = not IN_PHRASES.isdisjoint(words), not _IN_PLANS.isdisjoint(words)
-    for part in [text] if _LABEL.fullmatch(text.strip()) else _PARTS.split(text):
+    planned = not _IN_PLANS.isdisjoint(words)
+    phrases = (
+        [(pattern, word) for telling, pattern, word in _PHRASES if not telling.isdisjoint(words)]
+        if not _IN_PHRASES.isdisjoint(words)
+        else []
+    )
+    for part in _parts(text, words):
         own = names_in(part)
-        plain = [word for word in split(_plain(part, phrased)) if word not in own]
+        plain = [word for word in split(_plain(part, phrases)) if word not in own]
         if not plain:
             names = own or names
             continue
@@ -161,12 +167,17 @@ def _alone(stances: list[Stance]) -> list[Stance]:
     return [stance for stance in stances if " " not in stance.question or len(answers[stance.question]) == 1]
 
 
-def _plain(part: str, phrased: bool) -> str:
+def _parts(text: str, words: list[str]) -> list[str]:
+    if ": " in text and _LABEL.fullmatch(text.strip()):
+        return [text]
+    return _PARTS.split(text) if _JOINS.isdisjoint(words) else _JOINED_PARTS.split(text)
+
+
+def _plain(part: str, phrases: list[tuple[re.Pattern[str], str]]) -> str:
     """A part of a sentence without what it quotes, and with a word for each phrase that has one."""
     text = _without_date(_QUOTED.sub(" _ ", part)).lower()
-    if phrased:
-        for pattern, word in _PHRASES:
-            text = pattern.sub(word, text)
+    for pattern, word in phrases:
+        text = pattern.sub(word, text)
     return text
 
 

@@ -23,7 +23,9 @@ from .stance_words import (
     DENYING,
     NEEDED,
     OF_A_PERSON,
+    OF_MANY,
     OF_TWO,
+    QUESTION_BITS,
     REACHED,
     TOLD_BY_NOTHING,
     VALUED,
@@ -33,14 +35,22 @@ from .stances import LONGEST, Held, Stance, held_in, words_of_names
 from .words import WordSet, split, word_set
 
 _MOST_STEPS = 10
-_MOST_HELD = 64
+_MOST_HELD = 32
 _LONGEST_RESULT = 6_000
-_SAYS, _DENIES, _VALUE = 1, 2, 4
+_KINDS = _SAYS, _DENIES, _VALUE = 1, 2, 4
 _AGAINST = [_DENIES * (may & _SAYS) | (_SAYS | _DENIES) * (may >> 1 & 1) | may & _VALUE for may in range(8)]
 """By what a sentence is, which others it may exclude: to say something plainly excludes only who denies."""
 _SHORT = 16
 """Words of a sentence that gives a value and little else."""
-_MOST_LOOKS = 8
+_VALUES = 1
+"""The bit of all questions that are answered by a number or a place."""
+_LISTS = frozenset('-*>|\u2022"/0123456789')
+"""What lines of lists, tables and code begin with."""
+_PLANS = frozenset("ll need should want will".split())
+"""What follows `I` in a plan."""
+_SPEAKERS = frozenset("i s we".split())
+_TELLS_TO = frozenset("click from import let please use".split())
+_MOST_LOOKS = 6
 """Pairs of sentences that are looked at closely after a step."""
 _APPEALED = 2
 """So many ideas in common show what an appeal is to."""
@@ -74,19 +84,6 @@ class _Kept(NamedTuple):
     @property
     def held(self) -> Held:
         return held_in(self.text)
-
-    def differs(self, other: "_Kept", kinds: int) -> bool:
-        """Whether one of the two denies what both may be about, or both give a value."""
-        may = self.may & kinds
-        return may & _VALUE != 0 or (may != 0 and self.asked & other.asked != 0)
-
-    def may_exclude(self, other: "_Kept") -> bool:
-        """Whether two sentences have enough in common to be worth a closer look: a name, as a rule."""
-        if words_of_names(self.text) & other.bits or words_of_names(other.text) & self.bits:
-            return True
-        if (self.bits & other.bits).bit_count() < _APPEALED:
-            return False
-        return self.may & other.may & _VALUE != 0 or APPEAL.search(other.text) is not None
 
 
 class _Event(NamedTuple):
@@ -181,7 +178,8 @@ class Standing:
     __slots__ = ("_events", "_ever", "_kept")
 
     def __init__(self) -> None:
-        self._kept: deque[_Kept] = deque(maxlen=_MOST_HELD)
+        self._kept: dict[int, deque[_Kept]] = {kind: deque(maxlen=_MOST_HELD) for kind in _KINDS}
+        """By kind what was said."""
         self._ever: WordSet = 0
         self._events: deque[_Event] = deque(maxlen=_MOST_STEPS)
 
@@ -196,21 +194,43 @@ class Standing:
                 found += self._excluded(past, now)
             for now in said:
                 self._ever |= now.bits
-            self._kept.extend(said)
+                for kind in _KINDS:
+                    if now.may & kind:
+                        self._kept[kind].append(now)
         changed = (step.role.changes or step.role.writes) and not step.role.ends
         result = step.observation[:_LONGEST_RESULT]
         self._events.append(_Event(step.index, changed, step.given, result, step.result_words, step.speaks_only))
         return found
 
     def _pairs(self, now: _Kept) -> Iterator[tuple[_Kept, _Kept]]:
-        """A sentence with each of those of the last steps that it may exclude, the latest first."""
+        """A sentence with each of those of the last steps that it may exclude, the latest first.
+
+        Most sentences have nothing to do with each other, so what takes long is put off until something is in common.
+        """
         since = self._events[0].at if self._events else now.at
-        others = _AGAINST[now.may]
-        for past in reversed(self._kept):
-            if past.at < since:
-                break
-            if past.bits & now.bits and past.differs(now, others) and past.may_exclude(now):
-                yield past, now
+        bits, names, asked, appeals = now.bits, -1, 0, False
+        for kind in _KINDS:
+            if not kind & _AGAINST[now.may]:
+                continue
+            for past in reversed(self._kept[kind]):
+                if past.at < since:
+                    break
+                common = past.bits & bits
+                if not common:
+                    continue
+                both = past.asked & now.asked
+                if kind != _VALUE and (not both or (not both & ~OF_MANY and common.bit_count() < _PAIR)):
+                    continue
+                if names < 0:
+                    names, appeals = words_of_names(now.text), APPEAL.search(now.text) is not None
+                plain = common.bit_count() >= _APPEALED and (appeals or kind == _VALUE)
+                if not (common & names or plain or words_of_names(past.text) & common):
+                    continue
+                asked = asked or _asked_by(now.held)
+                if not asked:
+                    return
+                if asked & (_VALUES if kind == _VALUE else past.asked):
+                    yield past, now
 
     def _excluded(self, past: _Kept, now: _Kept) -> Iterator[Opposite]:
         for stance in now.held.stances:
@@ -224,8 +244,12 @@ class Standing:
 
 def _may(remark: Remark) -> int:
     """In what a sentence may exclude others: it denies something, says something plainly, or gives a value."""
-    words = remark.words
-    if len(words) > LONGEST or not CONDITIONS.isdisjoint(words):
+    words, text = remark.words, remark.text.lstrip()
+    if len(words) > LONGEST or text[0] in _LISTS or words[0] in _TELLS_TO or not CONDITIONS.isdisjoint(words):
+        return 0
+    if text.startswith("# ") or ("=" in text and "`" not in text):
+        return 0
+    if not _SPEAKERS.isdisjoint(words[:2]) and not _PLANS.isdisjoint(words[1:3]):
         return 0
     valued = _VALUE if len(words) <= _SHORT and (not VALUED.isdisjoint(words) or remark.has_number) else 0
     if not DENYING.isdisjoint(words):
@@ -236,6 +260,12 @@ def _may(remark: Remark) -> int:
 def _asked(words: list[str]) -> int:
     """The questions that the words of a sentence may answer, a bit for each."""
     return reduce(or_, map(ASKED.__getitem__, ASKED.keys() & words), 0)
+
+
+def _asked_by(held: Held) -> int:
+    """The questions that a sentence does answer."""
+    questions = [stance.question.partition(" ")[0] for stance in held.stances]
+    return reduce(or_, [QUESTION_BITS.get(question, _VALUES) for question in questions], 0)
 
 
 def excludes(one: str, other: str) -> bool:
