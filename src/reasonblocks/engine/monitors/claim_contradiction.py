@@ -13,12 +13,14 @@ import msgspec
 
 from ..answers import Evidence
 from .alignment import aligned
+from .appeals import without_appeal
 from .base import Fading, MonitorState, Reading
 from .claims import Claim
 from .conflicts import conflict, nearly
 from .features import StepFeatures, quote
 from .remarks import Remark, Remarks, remarks_of
 from .restatements import Restatements, one_number_apart
+from .standing import Standing
 from .words import Phrases, WordSet, number_set, overlap, phrases, size, split, token_set, word_set
 
 _MOST_STEPS = 20
@@ -27,6 +29,7 @@ _ABOUT, _MOSTLY = 0.5, 0.75
 """The share of the ideas of a claim in a result that is about it, and in one that may well have taught it."""
 _TELLING = 3
 """So many words of a fact in one result, and the result is about the fact."""
+_OPPOSITE = 0.64
 _SCORES = {"denial": 0.7, "place": 0.65, "value": 0.65}
 _NEARLY = 0.45
 _AGAINST_RESULT = 0.65
@@ -34,6 +37,7 @@ _REASONS = {
     "denial": "One claim denies the other",
     "place": "Two claims put the same thing in different places",
     "value": "Two claims give the same thing different values",
+    "opposite": "Two statements about the same thing exclude each other",
     "nearly": "One claim seems to deny the other",
 }
 _NEAR = 250
@@ -70,6 +74,8 @@ _SUCCESS = re.compile(
     r"|(?:without (?:any )?errors?|no errors))",
     re.IGNORECASE,
 )
+_YET = re.compile(r"\byet\b", re.IGNORECASE)
+"""With a negation it tells of no change."""
 _IN_SUCCESS = (
     *"pass succeed correctly perfectly successfully".split(),
     *("as expected", "out error", "any error", "no error"),
@@ -103,10 +109,11 @@ class ClaimContradiction:
 
 
 class _State:
-    __slots__ = ("_fading", "_failure", "_happened", "_remarks", "_restated")
+    __slots__ = ("_fading", "_failure", "_happened", "_remarks", "_restated", "_standing")
 
     def __init__(self, task: str) -> None:
         self._restated = Restatements(task)
+        self._standing = Standing()
         self._remarks = Remarks()
         self._happened: deque[_Happened] = deque(maxlen=_MOST_STEPS)
         self._failure: tuple[int, str] | None = None
@@ -114,7 +121,10 @@ class _State:
 
     def observe(self, step: StepFeatures) -> Reading:
         remarks = remarks_of(step.index, step.sentences)
+        opposed = self._opposed(step, remarks)
         found = self._turned_back(step, remarks) or self._turned_round(step, remarks) or self._against_result(step)
+        if opposed and (found is None or found.score < opposed.score):
+            found = opposed
         self._remember(step, remarks)
         return self._fading.next(found)
 
@@ -128,6 +138,16 @@ class _State:
             reason = f"{_REASONS[turned.kind]}, and nothing about it was learned since step {turned.at}."
             quotes = [quote(turned.earlier), quote(turned.text)]
             return _reading(_SCORES[turned.kind], reason, [turned.at, step.index], quotes)
+        return None
+
+    def _opposed(self, step: StepFeatures, remarks: list[Remark]) -> Reading | None:
+        """What is held of a thing against what was held of it before, in whatever words."""
+        for opposite in self._standing.next(step, remarks):
+            said = _YET.sub("", without_appeal(opposite.text))
+            if not _acknowledged(without_appeal(step.thought), said, opposite.earlier):
+                reason = f"{_REASONS['opposite']}, and nothing about it was learned since step {opposite.at}."
+                quotes = [quote(opposite.earlier), quote(opposite.text)]
+                return _reading(_OPPOSITE, reason, [opposite.at, step.index], quotes)
         return None
 
     def _turned_round(self, step: StepFeatures, remarks: list[Remark]) -> Reading | None:

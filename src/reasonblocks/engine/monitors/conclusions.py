@@ -294,3 +294,19 @@ def reports_change(text: str) -> bool:
 def denies(text: str) -> bool:
     """Whether a text begins with what is not, or was not done."""
     return _DENIAL.search(text, 0, _FIRST) is not None
+
+
+_TRIED = phrases(
+    "all green, checked against, checked it, checked that, checked the, checked with, checks out, confirmed by running",
+    "fully checked, fully tested, i checked, i made sure, i ran, i tested, i verified, made sure, no regression*",
+    "suite is green, suite passes, test pass*, test suite, tested, tests are green, tests pass*, tests run",
+    "tests still",
+    "thoroughly tested, tried it, verified against, verified by, verified that, verified with, was verified",
+    "were verified, without regression*",
+)
+"""Words of somebody who says that it was tried."""
+
+
+def claims_trial(text: str) -> bool:
+    """Whether a text says that the work was tried or checked."""
+    return _TRIED.search(text) is not None

@@ -10,8 +10,10 @@ import re
 from collections import deque
 
 from ..answers import Evidence
-from .base import NOTHING, Fading, MonitorState, Reading
+from .base import FIRE_THRESHOLD, NOTHING, Fading, MonitorState, Reading
+from .complaints import AGAIN, Complaints
 from .doings import Done, done
+from .failing import Failing
 from .features import StepFeatures, quote
 from .repetition import SAME_FINDINGS, repetition, same_call, same_result
 from .roles import runs_commands
@@ -20,6 +22,8 @@ from .words import size
 
 WINDOW = 12
 """Steps that are compared."""
+_COMPLAINED, _ANNOYED = 2, 0.66
+"""So many remarks that something was asked already are enough, and what they score."""
 _SCORES = (0.0, 0.0, 0.15, 0.65, 0.8, 0.9, 0.95)
 """By how often the same was done."""
 _DENSE = 0.5
@@ -47,17 +51,21 @@ class SemanticLoop:
 
 
 class _State:
-    __slots__ = ("_changes", "_fading", "_window")
+    __slots__ = ("_changes", "_complaints", "_fading", "_failing", "_window")
 
     def __init__(self) -> None:
         self._window: deque[Done] = deque(maxlen=WINDOW)
         self._changes = 0
+        self._complaints = Complaints(AGAIN)
+        self._failing = Failing()
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
+        remarks = self._complaints.listen(step)
+        other = _complained_of(remarks) if len(remarks) >= _COMPLAINED else self._failing.observe(step)
         now = done(step, self._changes)
         if step.speaks_only and size(step.thought_words) < _FEWEST_SPOKEN and not (now.answer or step.result_numbers):
-            return self._fading.next(None)
+            return self._fading.next(other)
         same = self._repeated(now, step)
         if same:
             now.repeats = True
@@ -66,7 +74,10 @@ class _State:
             self._changes += 1
             now.changes_after = self._changes
         self._window.append(now)
-        return self._fading.next(self._found(step, now, same) if same else None)
+        found = self._found(step, now, same) if same else None
+        if other is not None and (found is None or found.score < FIRE_THRESHOLD):
+            found = other
+        return self._fading.next(found)
 
     def _repeated(self, now: Done, step: StepFeatures) -> list[tuple[Done, float]]:
         """The steps that this one repeats, each with how far it does; also those that repeat the same one."""
@@ -131,6 +142,12 @@ class _State:
     def _density(self, since: int) -> float:
         later = [one.repeats for one in self._window if one.index > since]
         return sum(later) / len(later)
+
+
+def _complained_of(remarks: list[tuple[int, str]]) -> Reading:
+    reason = f"The person has said {len(remarks)} times within a few messages that this was asked or answered already."
+    quotes = [quote(remark) for _, remark in remarks]
+    return Reading(_ANNOYED, Evidence(SemanticLoop.name, reason, [index for index, _ in remarks], quotes))
 
 
 def _is_untold(step: StepFeatures) -> bool:

@@ -7,6 +7,7 @@ announced, or that somebody asked for, is none of this.
 
 from ..answers import Evidence
 from .base import NOTHING, MonitorState, Reading
+from .complaints import ASTRAY, Complaints
 from .departure import ENOUGH, Departure
 from .features import StepFeatures, quote
 from .monologue import Monologue
@@ -28,6 +29,8 @@ _HINT = 0.07
 """What weighs less than enough scores so much for each unit of weight."""
 _MOST_HINT = 0.34
 """The most where it is not sure."""
+_COMPLAINED, _LED_ASTRAY = 2, 0.66
+"""So many remarks that it is about something else, or one less where the words say so too, and what they score."""
 _ACKNOWLEDGED = Phrases(
     "as a prerequisite, as requested, as you asked, before i can, different task, different topic, new question",
     "new request, new task, new topic, next item, next task, prerequisite*, required for, switching to, turning to",
@@ -48,20 +51,35 @@ class SilentTopicDrift:
 
 
 class _State:
-    __slots__ = ("_announced", "_departure", "_first", "_last", "_monologue", "_strangers", "_task", "_wished")
+    __slots__ = (
+        "_announced",
+        "_complaints",
+        "_departure",
+        "_first",
+        "_last",
+        "_monologue",
+        "_strangers",
+        "_task",
+        "_wished",
+    )
 
     def __init__(self, task: str) -> None:
         self._departure = Departure(task)
         self._strangers = Strangers()
         self._wished = Wish()
+        self._complaints = Complaints(ASTRAY)
         self._monologue = Monologue(task, NAME)
         self._task = quote(task)
         self._announced = False
         self._first = self._last = ""
 
     def observe(self, step: StepFeatures) -> Reading:
+        remarks = self._complaints.listen(step)
         readings = (self._read_words(step), self._strangers.observe(step), self._monologue.observe(step))
         reading = max(filter(None, readings), key=_score_of)
+        away = len(self._departure.steps)
+        if remarks and away and len(remarks) + (away > 1) >= _COMPLAINED and reading.score < _LED_ASTRAY:
+            return _complained_of(remarks)
         self._wished.listen(step)
         return Reading(min(reading.score, _MOST_HINT), reading.evidence) if self._wished.holds else reading
 
@@ -103,6 +121,12 @@ class _State:
         )
         quotes = [text for text in (self._task, self._first, self._last) if text]
         return Evidence(NAME, reason, list(steps), list(dict.fromkeys(quotes)))
+
+
+def _complained_of(remarks: list[tuple[int, str]]) -> Reading:
+    reason = "The person says that this is not what they came for, and nobody said why it is talked about."
+    quotes = [quote(remark) for _, remark in remarks]
+    return Reading(_LED_ASTRAY, Evidence(NAME, reason, [index for index, _ in remarks], quotes))
 
 
 def _score_of(reading: Reading) -> float:

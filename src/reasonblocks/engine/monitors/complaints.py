@@ -1,0 +1,68 @@
+"""What people say when they are asked the same again, or led away from what they came for.
+
+Nobody knows better than the person at the other end. One such remark may be a mood; two of them within a few messages
+are a sign.
+"""
+
+import re
+from collections import deque
+
+from .features import StepFeatures
+from .words import phrases
+
+_LONGEST = 30
+"""Words of a reply; in a longer one the remark is not what it is about."""
+_MOST_CHARACTERS = 360
+_RECENT = 4
+"""Messages within which remarks add up."""
+AGAIN = phrases(
+    "agreed already, agreed several, already agreed, already answered, already asked, already confirmed, already did",
+    "already explained, already gave, already given, already mentioned, already provided, already said, already told",
+    "already wrote, anything to add, as before, as i explained, as i mentioned, as i said, as i told, as i wrote",
+    "asked already, asked me already, asked me before, asked me that, asked that already, asked that before",
+    "asked this, confirmed already, explained already, explained that, explained this, for the last time",
+    "for the second time, for the third time, get on with it, gave you that, have told you, how many times, how often",
+    "i'm waiting, i am waiting, just do it, just said, just told, keep asking, keep repeating, keep saying",
+    "like i said",
+    "many times, mentioned already, mentioned before, nothing else to add, nothing has changed, nothing more to add",
+    "nothing new to add, nothing to add, once more, read what i, repeat myself, repeating myself, repeating yourself",
+    "said already, said before, said so, said that, said this, same answer, same as before, same question, same reason",
+    "several times, still the same, still waiting, stop asking, told you, twice already, you already have",
+    "you just said, you've asked, you've said",
+)
+"""It was said, asked or answered already."""
+ASTRAY = phrases(
+    "beside the point, can we get back, can we go back, can we return, can we stick, come back to my, concentrate on",
+    "don't see how, don't see what, don't see why, focus on my, focus on the, get back to my, get back to the",
+    "go back to",
+    "has nothing to do, have to do with, hello my, how about my, how does that help, how is that relevant",
+    "how that relates, how this relates, irrelevant, not my question, not what i asked, not what i came, not why i",
+    "nothing to do with, off topic, off-topic, return to my, sorry what, what about my, what has that",
+    "what i asked, what i came for, what is this about, what's that got, why are we talking, why are you asking",
+    "why are you telling, why do you ask, unrelated",
+)
+"""It is not what they came for."""
+
+
+_PAUSES = re.compile(r"[,;?!.]+(?=\s)")
+
+
+class Complaints:
+    """The remarks of one kind in the last messages of a run."""
+
+    __slots__ = ("_kind", "_remarks")
+
+    def __init__(self, kind: re.Pattern[str]) -> None:
+        self._kind = kind
+        self._remarks: deque[tuple[int, str]] = deque(maxlen=_RECENT)
+
+    def listen(self, step: StepFeatures) -> list[tuple[int, str]]:
+        """Take the next step in: the remarks among the last messages, each with its step; a call ends them."""
+        if not step.speaks_only:
+            self._remarks.clear()
+            return []
+        reply = step.observation
+        short = len(reply) <= _MOST_CHARACTERS and len(reply.split()) <= _LONGEST
+        remark = reply if short and self._kind.search(_PAUSES.sub("", reply.replace("\u2019", "'"))) else ""
+        self._remarks.append((step.index, remark))
+        return [said for said in self._remarks if said[1]]
