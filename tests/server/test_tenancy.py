@@ -42,7 +42,7 @@ def test_c25_every_route_has_a_tenancy_case() -> None:
     assert {route for route in routes if route.startswith("GET")} <= {*READS, STREAM} | SAME_FOR_ALL
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(told=st.lists(acts, min_size=2, max_size=14))
 async def test_c25_whatever_others_do_nobody_notices(worlds: Worlds, told: list[Act]) -> None:
     """All that an organisation sees is what it would see if the other one had never been there."""

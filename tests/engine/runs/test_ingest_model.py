@@ -266,7 +266,7 @@ def test_reports_in_any_order_agree_with_a_simple_model(place: Place) -> None:
         pass
 
     Machine.background = background
-    Machine.TestCase.settings = settings(max_examples=30, stateful_step_count=12, deadline=None)
+    Machine.TestCase.settings = settings(max_examples=20, stateful_step_count=12, deadline=None)
     try:
         Machine.TestCase("runTest").runTest()
     finally:
