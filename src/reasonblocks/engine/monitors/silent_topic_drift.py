@@ -31,6 +31,8 @@ _MOST_HINT = 0.34
 """The most where it is not sure."""
 _COMPLAINED, _LED_ASTRAY = 2, 0.66
 """So many remarks that it is about something else, or one less where the words say so too, and what they score."""
+_SHORTLY = 3
+"""Steps within which somebody says so."""
 _ACKNOWLEDGED = Phrases(
     "as a prerequisite, as requested, as you asked, before i can, different task, different topic, new question",
     "new request, new task, new topic, next item, next task, prerequisite*, required for, switching to, turning to",
@@ -53,6 +55,7 @@ class SilentTopicDrift:
 class _State:
     __slots__ = (
         "_announced",
+        "_away",
         "_complaints",
         "_departure",
         "_first",
@@ -68,6 +71,8 @@ class _State:
         self._strangers = Strangers()
         self._wished = Wish()
         self._complaints = Complaints(ASTRAY)
+        self._away = (0, 0)
+        """The last step that seemed to be about something else, and how many such there were."""
         self._monologue = Monologue(task, NAME)
         self._task = quote(task)
         self._announced = False
@@ -77,7 +82,9 @@ class _State:
         remarks = self._complaints.listen(step)
         readings = (self._read_words(step), self._strangers.observe(step), self._monologue.observe(step))
         reading = max(filter(None, readings), key=_score_of)
-        away = len(self._departure.steps)
+        if steps := len(self._departure.steps):
+            self._away = (step.index, steps)
+        away = self._away[1] if step.index - self._away[0] < _SHORTLY else 0
         if remarks and away and len(remarks) + (away > 1) >= _COMPLAINED and reading.score < _LED_ASTRAY:
             return _complained_of(remarks)
         self._wished.listen(step)
