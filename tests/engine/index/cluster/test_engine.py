@@ -30,7 +30,7 @@ from reasonblocks.errors import SettingsError, Unavailable
 from reasonblocks.secret import Secret
 from reasonblocks.server.app import create_app
 from reasonblocks.server.settings import ServerSettings
-from support.clustered import ADMIN, until
+from support.clustered import ADMIN, in_the_end, until
 from support.parts import PATIENCE, WordEmbeddings
 from support.qdrant_front import Front, front
 
@@ -39,10 +39,13 @@ SITUATION = "pelican walnut tractor violin glacier"
 
 
 @asynccontextmanager
-async def engine_on(url: str, data_dir: Path | None, **options: Any) -> AsyncIterator[Engine]:
+async def engine_on(
+    url: str, data_dir: Path | None, database_url: str | None = None, **options: Any
+) -> AsyncIterator[Engine]:
     """A whole engine, with an embedder that is quick."""
     settings = EngineSettings(
         data_dir=data_dir,
+        database_url=database_url,
         embeddings=WordEmbeddings(),
         qdrant_url=url,
         qdrant=QdrantOptions(**{"timeout": PATIENCE, **options}),
@@ -93,6 +96,22 @@ async def test_everything_goes_through_the_official_client_with_the_key(tmp_path
         await settle(engine)
         assert await look_up(engine) == []
         assert engine.health() == {"database": "ok", "index": "ok", "embedder": "ok"}
+
+
+async def test_two_servers_on_one_database_share_an_index_that_one_of_them_keeps(postgres_url: str) -> None:
+    """What either is told both find; who keeps the collection is decided by the database, and another goes on."""
+    async with front() as there, engine_on(there.url, None, postgres_url) as second:
+        async with engine_on(there.url, None, postgres_url) as first:
+            one = await add(first)
+            await in_the_end(lambda: look_up(second), [one])
+            other = await add(second, "marble lantern orchid compass thimble")
+            await in_the_end(lambda: look_up(first, "marble lantern orchid compass thimble"), [other])
+            leaders = [await engine._news.leads("index") for engine in (first, second)]
+            assert sorted(leaders) == [False, True]
+            made = [path for method, path, _ in there.seen if method == "PUT" and path.count("/") == 2]
+            assert len(made) == 1
+        await second.patterns.delete(ADMIN, "e2", one)
+        await in_the_end(lambda: look_up(second), [])
 
 
 async def test_the_layout_is_the_documented_one(tmp_path: Path) -> None:
