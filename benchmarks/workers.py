@@ -92,8 +92,9 @@ def measure(setup: str, server: Server, work: Work, seconds: float, database: Se
 
     def client(place: int) -> None:
         try:
+            material = Material(crc32(f"{setup} {place}".encode()))  # first: a server waits for nobody for long
             with Connection(server.port) as connection:
-                for steps in work(connection, Material(crc32(f"{setup} {place}".encode())), server.key):
+                for steps in work(connection, material, server.key):
                     if going.is_set():
                         counted[place] += steps
                     if stop.is_set():
