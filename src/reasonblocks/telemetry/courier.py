@@ -56,8 +56,9 @@ class Courier:
                 await self.lanes.change()  # what is in them is older: a batch may not overtake it
             else:
                 await self._deliver_piece(parcels, more)
-            if patience is not None and self.failing_for() >= patience:
-                return
+            failing = self.failing_for()
+            if patience is not None and failing and failing + self.pause.remaining() >= patience:
+                return  # before a rest that would take longer than that
 
     async def _deliver_piece(self, parcels: deque[Parcel], more: More) -> None:
         await self.pause.wait()

@@ -41,7 +41,11 @@ class Pause:
         self._until = 0.0
         self._delay = FIRST_RETRY
 
+    def remaining(self) -> float:
+        """Seconds until the next attempt may be made."""
+        return max(self._until, self._asked_until) - time.monotonic()
+
     async def wait(self) -> None:
         """Rest, if it is time to."""
-        while (remaining := max(self._until, self._asked_until) - time.monotonic()) > 0:  # noqa: ASYNC110  it may change
+        while (remaining := self.remaining()) > 0:  # noqa: ASYNC110  it may change
             await asyncio.sleep(min(remaining, FIRST_RETRY))

@@ -26,7 +26,7 @@ from .accounts import Accounts
 from .courier import Courier
 from .losses import Losses
 from .parcel import Origin, Parcel, weight_of
-from .pause import FIRST_RETRY
+from .pause import FIRST_RETRY, LONGEST_RETRY
 from .spool.reader import Reader
 from .spool.spool import Spool
 from .spooling import Spooling
@@ -39,6 +39,8 @@ FULL = "mailbox full"
 DRAIN_SECONDS = 5.0
 PROBE_SECONDS = 0.5
 """How much of that a server gets that took nothing the last time."""
+LONGEST_DISCOVERY = 30.0
+"""Between two questions what a server offers that takes events but does not say."""
 SPILL_SECONDS = 3.0
 """How long the disk gets for what could not be delivered."""
 
@@ -247,12 +249,17 @@ class TelemetryStream(Actor[Parcel]):
 
     def _stranded(self, spool: Spool) -> bool:
         """Whether events are in lanes that lead nowhere at the moment."""
-        lanes, failing = self._courier.lanes, self._courier.failing_for()
-        return bool(len(lanes)) and (self._spilling or failing >= spool.policy.begin_after)
+        failing = self._courier.failing_for()
+        return (
+            spool.empty
+            and len(self._courier.lanes) > 0
+            and (self._spilling or (failing >= spool.policy.begin_after and spool.usable))
+        )
 
     async def _store(self, messages: deque[Parcel], spool: Spool) -> None:
-        """Put events on disk, those before them in the lanes first."""
-        messages.extendleft(reversed(await self._courier.lanes.recall()))
+        """Put events on disk, those before them in the lanes first: after that, lanes hold only what is on disk."""
+        if spool.empty:
+            messages.extendleft(reversed(await self._courier.lanes.recall()))
         while not await spool.append(list(messages)):
             if spool.empty:
                 return  # none of ours is on disk: they may be delivered from memory
@@ -320,7 +327,8 @@ class TelemetryStream(Actor[Parcel]):
                 return
             except Unavailable:
                 await asyncio.sleep(delay)
-                delay = min(delay * 2, 30.0)
+                # While nothing is delivered either it is an outage, and single events are a slow way to catch up.
+                delay = min(delay * 2, LONGEST_RETRY if self._courier.failing_for() else LONGEST_DISCOVERY)
             else:
                 return
 
