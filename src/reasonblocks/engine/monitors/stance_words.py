@@ -96,6 +96,8 @@ NEEDED = {
 """By question how much two sentences must have in common, names and ideas, for it to be asked of the same thing."""
 OF_TWO = frozenset("allowed equal heeds runs same there wanted".split())
 """Questions about one thing and another: all that is named has to be the same."""
+OF_SOMETHING = frozenset("equal heeds runs same".split())
+"""Questions about what somebody or something does: the same names beside it do not make it the same doing."""
 WITH_AN_OBJECT = frozenset("allowed there".split())
 """Questions that are only the same if what is allowed, or there, is."""
 OF_A_PERSON = "status tier"

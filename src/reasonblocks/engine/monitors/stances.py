@@ -51,7 +51,8 @@ _CODE = re.compile(
 """Lines of code and of lists, and what follows from a case that is thought through."""
 _PLANS = re.compile(
     r"\b(?:i'll|i'm going|i (?:am going|can|could|need|should|want|will)|let's|let me|let us|need to|needs to be"
-    r"|must have|want to|try to|trying|going to|make sure|to see|no longer|used to|previously|would you"
+    r"|must have|want to|try to|trying|going to|make sure|not (?:\w+ )?(?:certain|sure)|to see|unsure"
+    r"|no longer|used to|previously|would you"
     r"|(?:issue|problem|bug|task) is (?:about|that)"
     r"|(?:comment|description|docs?|docstring|documentation|error|issue|message|policy) (?:\w+ )?"
     r"(?:mentions|reads|says|states))\b",
@@ -59,7 +60,7 @@ _PLANS = re.compile(
 )
 _IN_PLANS = frozenset(
     "bug comment description doc docs docstring documentation error going i issue let ll longer m make message must "
-    "need needs policy previously problem see task try trying used want would".split()
+    "need needs not policy previously problem see task try trying unsure used want would".split()
 )
 """One of these is in each of them."""
 _MOVES = TO_A_PLACE | FROM_A_PLACE

@@ -24,6 +24,7 @@ from .stance_words import (
     NEEDED,
     OF_A_PERSON,
     OF_MANY,
+    OF_SOMETHING,
     OF_TWO,
     QUESTION_BITS,
     REACHED,
@@ -57,6 +58,8 @@ _APPEALED = 2
 _PAIR = 2
 _TELLS = 3
 """With so many words of a sentence a person has spoken of it."""
+_PALE = FILLS | ANSWERING
+"""Words that do not say what is spoken of."""
 _ID = 2
 """An id counts for so much."""
 
@@ -134,6 +137,8 @@ class _Pair(NamedTuple):
             and (len(shared) < _PAIR or self.question != "there")
         ):
             return False
+        if self.question in OF_SOMETHING and self._speak_of_others():
+            return False
         weight = sum(_ID if any(map(str.isdigit, name)) else 1 for name in shared)
         ideas = self.common & ~word_set(split(" ".join(shared))) & ~ANSWERING
         return weight + ideas.bit_count() >= NEEDED.get(self.question, 1)
@@ -149,6 +154,11 @@ class _Pair(NamedTuple):
 
     def _same_object(self) -> bool:
         return self.earlier.object & self.stance.object & ~FILLS != 0
+
+    def _speak_of_others(self) -> bool:
+        """Whether each says it in plain words of something else, and only what surrounds it is the same."""
+        one, other = (self.earlier.object & ~_PALE, self.stance.object & ~_PALE)
+        return one.bit_count() >= _PAIR and other.bit_count() >= _PAIR and not one & other
 
     def excused_by(self, event: _Event) -> bool:
         """Whether a step may have changed the thing, or told of it."""
