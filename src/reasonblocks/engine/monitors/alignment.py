@@ -6,8 +6,9 @@ says the opposite, an amount of the same unit, a state of the same kind, a place
 
 from .claims import Claim
 from .ideas import Values
+from .lexicon import says_something
 from .opposites import COUNTERPARTS, EXCLUSIVE, SAME
-from .words import WordSet, says_something, size, word_set
+from .words import WordSet, size, word_set
 
 _PAIR = 2
 _FEWEST_COMMON = 2

@@ -19,6 +19,9 @@ APPEAL = re.compile(
     re.IGNORECASE,
 )
 
+APPEALING = frozenset("above already as before earlier know like previously recall remember".split())
+"""Without one of these words there is no appeal in a text that is written in ASCII."""
+
 
 def without_appeal(text: str) -> str:
     """A sentence without its appeals, so that these are not taken for a change of mind."""

@@ -35,6 +35,11 @@ NOT_A_CLAIM = frozenset(
 """Plans and guesses, and what is said of some things only."""
 CONDITIONS = frozenset("if suppose unless whether".split())
 """What a condition is about need not be so, nor what follows from it."""
+GUESSES = frozenset(
+    "about almost approximately around assume could estimate estimated if maybe might nearly perhaps roughly should "
+    "suppose unless whether would".split()
+)
+"""A sentence with one of these does not say that something is so."""
 POINTS_BACK = frozenset("he here how it she that these they this those what where which who why".split())
 """A clause that begins so is about whatever was at hand."""
 WITH_NAMES = frozenset(("what",))

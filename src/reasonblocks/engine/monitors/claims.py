@@ -238,4 +238,5 @@ def _tells_enough(clause: str, words: list[str], names: tuple[str, ...], says: W
         return False
     if words[0] in DEFINITE and len(words) > 2 and words[2] in STATES and word_set(words[1:2]) & ANY_ONE:
         return False
-    return size(says) + len(states) + any(map(str.isdigit, clause)) >= _FEWEST_NAMELESS
+    told = size(says) + len(states)
+    return told >= _FEWEST_NAMELESS or told + any(map(str.isdigit, clause)) >= _FEWEST_NAMELESS

@@ -16,8 +16,9 @@ from .claim_words import (
     SHADES,
     SWITCHED,
 )
+from .lexicon import says_something, stem
 from .opposites import EXCLUSIVE, NEGATES, OPPOSES, SAME
-from .words import WordSet, says_something, split, stem, word_set
+from .words import WordSet, split, word_set
 
 AROUND = ".,;:!?()*\"'\u2019\u201c\u201d"
 """What may stand around a word."""

@@ -7,13 +7,13 @@ whether they can differ at all by a few marks: one denies, both give a value, bo
 import re
 from collections import deque
 from collections.abc import Iterator
-from functools import lru_cache, reduce
-from operator import or_
+from functools import lru_cache
 
-from .claim_words import ATTRIBUTES, CONDITIONS, HOW_MANY, NOT_A_CLAIM, RANKS, STATES, THE_ONE, UNIQUE
+from .claim_words import THE_ONE
 from .claims import Claim, claims_of
-from .opposites import DENIES, EXCLUSIVE, NEGATES, SAME
-from .words import BITS, Bits, Sentence, WordSet, split, token_set, word_set
+from .marks import NO_CLAIM, ONLY, TURNS, VALUE, VERB, read_marks
+from .opposites import NEGATES
+from .words import Sentence, WordSet, split
 
 _HEAD, _TAIL = 10, 8
 """Sentences of a step that are looked at."""
@@ -25,18 +25,10 @@ _MOST_COMPARED = 3
 _FEWEST_COMMON = 2
 _SHARE = 0.5
 """Of the ideas of the shorter one of two sentences that may be about the same."""
-_IDEAS = (1 << BITS) - 1
-_DENIES, _VALUE, _UNIQUE, _VERB, _NO_CLAIM, _DIGIT = (1 << place for place in range(6))
 _PARTS = re.compile(r"[,;:()\u2014\u2013-]|\b(?:because|since|so|therefore|which|given|that)\b")
 """What may part a clause that claims something from one that does not."""
 _SIGNS_THAT_PART = re.compile(r"[,;:()\u2014\u2013-]")
 _WORDS_THAT_PART = frozenset("because since so therefore which given that".split())
-_VALUES = EXCLUSIVE.keys() | HOW_MANY.keys() | ATTRIBUTES | {"after", "before", "than"}
-_ONLY = UNIQUE | {"arrive", "arrives", "belongs", "default", "departs", "located", "matters", "owned", "owner"}
-_DENYING = re.compile(r"un(?!der|til|i)|non|dis|mis|(?:in|im|ir|il)\w+[ai]ble")
-_SHORTEST_DENIAL = 7
-_SHORTEST_NAME = 3
-_PERSON = word_set(("person",))
 _FORGOTTEN: list[str] = []
 
 
@@ -48,23 +40,17 @@ class Remark:
     def __init__(self, index: int, sentence: Sentence) -> None:
         self.index = index
         self.text, self.words = sentence
-        ideas = reduce(or_, map(_ideas.__getitem__, self.words), 0)
-        self.bits: WordSet = ideas & _IDEAS
+        self.bits, marks = read_marks(self.words)
         self.count = self.bits.bit_count()
-        self.marks = ideas >> BITS
-        self.negations = sum(map(NEGATES.__contains__, self.words)) if self.marks & _DENIES else 0
+        self.negations = sum(map(NEGATES.__contains__, self.words)) if marks & TURNS else 0
         if self.words[0] in THE_ONE or self.text.startswith("`"):
-            self.marks |= _UNIQUE
-        self.may_claim = self.marks & _VERB != 0 and self.count >= _FEWEST_COMMON
+            marks |= ONLY
+        self.marks = marks
+        self.may_claim = marks & VERB != 0 and self.count >= _FEWEST_COMMON
         """Whether it has a verb, and is more than a plan or a guess."""
-        if self.may_claim and self.marks & _NO_CLAIM:
+        if self.may_claim and marks & NO_CLAIM:
             self.may_claim = _has_parts(self.text, self.words)
         self._claims: list[Claim] | None = None
-
-    @property
-    def has_number(self) -> bool:
-        """Whether there is a digit in it."""
-        return self.marks & _DIGIT != 0
 
     def claims(self) -> list[Claim]:
         """What it claims, taken apart when it is first asked for."""
@@ -96,10 +82,10 @@ class Remarks:
             if not remark.may_claim:
                 continue
             self._ever |= remark.bits
-            (self._denying if remark.marks & _DENIES else self._plain).append(remark)
-            if remark.marks & _VALUE:
+            (self._denying if remark.marks & TURNS else self._plain).append(remark)
+            if remark.marks & VALUE:
                 self._values.append(remark)
-            if remark.marks & _UNIQUE:
+            if remark.marks & ONLY:
                 self._unique.append(remark)
 
     def may_exclude(self, remark: Remark) -> bool:
@@ -109,18 +95,20 @@ class Remarks:
     def that_may_exclude(self, remark: Remark, since: int) -> Iterator[Remark]:
         """Sentences of the steps since then about the same that may say otherwise, of each kind the latest first."""
         bits, marks = remark.bits, remark.marks
-        kinds = [self._plain, self._denying] if marks & _DENIES else [self._denying]
-        if marks & _VALUE:
+        kinds = [self._plain, self._denying] if marks & TURNS else [self._denying]
+        if marks & VALUE:
             kinds.append(self._values)
-        if marks & _UNIQUE:
+        if marks & ONLY:
             kinds.append(self._unique)
         for kind in kinds:
             compared = 0
             for past in reversed(kind):
                 if past.index < since or compared >= _MOST_COMPARED:
                     break
-                common = (past.bits & bits).bit_count()
-                if common >= _FEWEST_COMMON and common >= _SHARE * min(past.count, remark.count):
+                common = past.bits & bits
+                if not common or not common & (common - 1):
+                    continue  # fewer than two ideas; to count them takes many times as long
+                if common.bit_count() >= _SHARE * min(past.count, remark.count):
                     compared += 1
                     yield past
 
@@ -146,25 +134,3 @@ def _has_parts(text: str, words: list[str]) -> bool:
     if _SIGNS_THAT_PART.search(text):
         return True
     return not _WORDS_THAT_PART.isdisjoint(words) and _PARTS.search(text) is not None
-
-
-def _idea(word: str) -> int:
-    """The bit of a word, and above all of those the marks that it gives its sentence."""
-    if word.isdigit():  # of a long number it can be told what it names
-        return (_VALUE | _DIGIT) << BITS | (token_set((word,)) if len(word) >= _SHORTEST_NAME else 0)
-    marks = _DIGIT if any(map(str.isdigit, word)) else 0
-    if word in DENIES or (len(word) >= _SHORTEST_DENIAL and _DENYING.match(word)):
-        marks |= _DENIES
-    if word in _VALUES or not word.isalpha():
-        marks |= _VALUE
-    if word in _ONLY:
-        marks |= _UNIQUE
-    if word in STATES or word.endswith(("ed", "s")):
-        marks |= _VERB
-    if word in NOT_A_CLAIM or word in CONDITIONS:
-        marks |= _NO_CLAIM
-    person = _PERSON if word in RANKS else 0  # whoever has a rank is not named with it
-    return marks << BITS | person | word_set((EXCLUSIVE.get(word) or SAME.get(word, word),))
-
-
-_ideas = Bits(_idea)

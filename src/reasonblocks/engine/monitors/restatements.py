@@ -8,13 +8,15 @@ import re
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import islice, takewhile
+from itertools import islice
 from typing import NamedTuple
 
 from .claim_words import ANY_ONE, COUNTED, DEFINITE, POINTS_BACK, STATES
 from .features import StepFeatures
+from .lexicon import says_something, stem
+from .marks import DIGIT, GUESS
 from .remarks import Remark
-from .words import WordSet, number_set, overlap, says_something, size, split, stem, word_set
+from .words import WordSet, number_set, overlap, size, split, word_set
 
 _MOST_SENTENCES = 128
 _MOST_SLOTS = 192
@@ -63,11 +65,6 @@ _AT_HAND = POINTS_BACK | {"no"}
 _AFTER_A_FRACTION = (b"", b"0", b".", b"0.")
 _AFTER_A_NUMBER = (b"", b".", b":", b".0", b".00", b".00.")
 """What may follow a number as it is written."""
-_GUESSES = frozenset(
-    "about almost approximately around assume could estimate estimated if maybe might nearly perhaps roughly should "
-    "suppose unless whether would".split()
-)
-"""A sentence with one of these does not say that something is so."""
 _LISTED = frozenset(
     map(
         stem,
@@ -143,10 +140,10 @@ class Restatements:
         subject = ""
         for remark in remarks:
             text, words = remark.text, remark.words
-            numbered = remark.has_number
+            numbered = remark.marks & DIGIT
             if numbered:
                 subject = _last_id(text) or subject
-            if len(words) > _LONGEST or "?" in text or not _GUESSES.isdisjoint(words):
+            if remark.marks & GUESS or len(words) > _LONGEST or "?" in text:
                 continue
             if remark.count >= _FEWEST_SAID and words[0] not in _AT_HAND and text[-1:] != ":" and not _is_item(text):
                 now = _Said(step.index, remark.negations % 2 == 1, text)
@@ -176,8 +173,8 @@ class Restatements:
     def _forget(self) -> None:
         """Let go of sentences since which so much has happened that they would not be compared any more."""
         since = self._events[0].at if self._events else 0
-        for key in [key for key, _ in takewhile(lambda said: said[1].at < since, self._said.items())]:
-            del self._said[key]
+        while self._said and next(iter(self._said.values())).at < since:
+            self._said.popitem(last=False)
 
     def _other_number(self, place: str, slot: _Slot) -> Turned | None:
         """What was said before of the same thing, if it had another number, and this one comes from nowhere."""

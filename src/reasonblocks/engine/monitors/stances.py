@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .claim_words import CONDITIONS, HOW_MANY, NO_UNIT, NOT_A_CLAIM, STATES
+from .lexicon import stem
 from .opposites import EXCLUSIVE
 from .stance_words import (
     DEEDS,
@@ -23,7 +24,7 @@ from .stance_words import (
     TRANSITIVE,
     TROUBLE,
 )
-from .words import WordSet, split, stem, word_set
+from .words import WordSet, split, word_set
 
 LONGEST = 45
 """Words of a sentence."""
@@ -94,6 +95,7 @@ _DATE = re.compile(
     r"(?:st|nd|rd|th)?\b",
     re.IGNORECASE,
 )
+_DIGIT = re.compile(r"\d")
 _MOST_UNIT_WORDS = 3
 _SHARED_OUT = frozenset("additional another each extra more other per remaining total".split())
 """With these a number is of something else each time."""
@@ -207,7 +209,7 @@ def names_in(text: str) -> frozenset[str]:
 
 
 def _without_date(text: str) -> str:
-    return _DATE.sub("_", text) if any(map(str.isdigit, text)) else text
+    return _DATE.sub("_", text) if _DIGIT.search(text) else text
 
 
 def _is_name(token: str, first: bool) -> bool:
@@ -293,7 +295,7 @@ def _counts(words: list[str]) -> dict[str, tuple[str, WordSet]]:
 def _measures(part: str) -> dict[str, tuple[str, WordSet]]:
     """The one number that something is set to, and the one date that it is on."""
     found: dict[str, tuple[str, WordSet]] = {}
-    if not any(map(str.isdigit, part)):
+    if not _DIGIT.search(part):
         return found
     dates = _DATE.findall(part)
     if len(dates) == 1:

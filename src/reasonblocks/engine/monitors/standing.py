@@ -13,14 +13,12 @@ from operator import or_
 from typing import NamedTuple
 
 from .appeals import APPEAL
-from .claim_words import ANY_ONE, CONDITIONS, FILLS
+from .claim_words import ANY_ONE, FILLS
 from .features import StepFeatures
+from .marks import ANSWER, APPEALS, CONDITION, DIGIT, OPPOSES, SPEAKER, SPEAKERS, STATE, questions
 from .remarks import Remark
 from .stance_words import (
     ANSWERING,
-    ANSWERS,
-    ASKED,
-    DENYING,
     NEEDED,
     OF_A_PERSON,
     OF_MANY,
@@ -29,7 +27,6 @@ from .stance_words import (
     QUESTION_BITS,
     REACHED,
     TOLD_BY_NOTHING,
-    VALUED,
     WITH_AN_OBJECT,
 )
 from .stances import LONGEST, Held, Stance, held_in, words_of_names
@@ -49,7 +46,6 @@ _LISTS = frozenset('-*>|\u2022"/0123456789')
 """What lines of lists, tables and code begin with."""
 _PLANS = frozenset("ll need should want will".split())
 """What follows `I` in a plan."""
-_SPEAKERS = frozenset("i s we".split())
 _TELLS_TO = frozenset("click from import let please use".split())
 _MOST_LOOKS = 6
 """Pairs of sentences that are looked at closely after a step."""
@@ -83,10 +79,17 @@ class _Kept(NamedTuple):
     """In what it may exclude others."""
     asked: int
     """The questions that its words may answer."""
+    may_appeal: bool
+    """Whether it has a word of an appeal to what was said before."""
 
     @property
     def held(self) -> Held:
         return held_in(self.text)
+
+    @property
+    def appeals(self) -> bool:
+        """Whether it appeals to what was said before."""
+        return self.may_appeal and APPEAL.search(self.text) is not None
 
 
 class _Event(NamedTuple):
@@ -150,7 +153,7 @@ class _Pair(NamedTuple):
         if self.question == "there" and not self._same_object():
             return False
         ideas = (self.common & ~ANY_ONE & ~ANSWERING).bit_count()
-        return ideas >= _APPEALED and APPEAL.search(self.now.text) is not None
+        return ideas >= _APPEALED and self.now.appeals
 
     def _same_object(self) -> bool:
         return self.earlier.object & self.stance.object & ~FILLS != 0
@@ -196,8 +199,7 @@ class Standing:
     def next(self, step: StepFeatures, remarks: list[Remark]) -> list[Opposite]:
         """Take the next step in: what it holds against earlier ones."""
         found: list[Opposite] = []
-        kinds = [(remark, _may(remark)) for remark in remarks]
-        said = [_Kept(step.index, one.text, one.bits, may, _asked(one.words)) for one, may in kinds if may]
+        said = [_kept(remark, may) for remark in remarks if (may := _may(remark))]
         if said:
             pairs = (pair for now in said if now.bits & self._ever for pair in self._pairs(now))
             for past, now in islice(pairs, _MOST_LOOKS):
@@ -225,15 +227,18 @@ class Standing:
             for past in reversed(self._kept[kind]):
                 if past.at < since:
                     break
+                both = past.asked & now.asked
+                if kind != _VALUE and not both:
+                    continue
                 common = past.bits & bits
                 if not common:
                     continue
-                both = past.asked & now.asked
-                if kind != _VALUE and (not both or (not both & ~OF_MANY and common.bit_count() < _PAIR)):
+                several = common & (common - 1) != 0
+                if kind != _VALUE and not (several or both & ~OF_MANY):
                     continue
                 if names < 0:
-                    names, appeals = words_of_names(now.text), APPEAL.search(now.text) is not None
-                plain = common.bit_count() >= _APPEALED and (appeals or kind == _VALUE)
+                    names, appeals = words_of_names(now.text), now.appeals
+                plain = several and (appeals or kind == _VALUE)
                 if not (common & names or plain or words_of_names(past.text) & common):
                     continue
                 asked = asked or _asked_by(now.held)
@@ -252,24 +257,26 @@ class Standing:
                     yield Opposite(stance.question, past.at, past.text, now.text)
 
 
+def _kept(remark: Remark, may: int) -> _Kept:
+    may_appeal = remark.marks & APPEALS != 0 or not remark.text.isascii()
+    return _Kept(remark.index, remark.text, remark.bits, may, questions(remark.marks), may_appeal)
+
+
 def _may(remark: Remark) -> int:
     """In what a sentence may exclude others: it denies something, says something plainly, or gives a value."""
-    words, text = remark.words, remark.text.lstrip()
-    if len(words) > LONGEST or text[0] in _LISTS or words[0] in _TELLS_TO or not CONDITIONS.isdisjoint(words):
+    words, marks = remark.words, remark.marks
+    may = _VALUE if marks & (STATE | DIGIT) and len(words) <= _SHORT else 0
+    if marks & OPPOSES:
+        may |= _DENIES
+    elif marks & ANSWER:
+        may |= _SAYS
+    if not may or marks & CONDITION or len(words) > LONGEST or words[0] in _TELLS_TO:
         return 0
-    if text.startswith("# ") or ("=" in text and "`" not in text):
+    text = remark.text.lstrip()
+    if text[0] in _LISTS or text.startswith("# ") or ("=" in text and "`" not in text):
         return 0
-    if not _SPEAKERS.isdisjoint(words[:2]) and not _PLANS.isdisjoint(words[1:3]):
-        return 0
-    valued = _VALUE if len(words) <= _SHORT and (not VALUED.isdisjoint(words) or remark.has_number) else 0
-    if not DENYING.isdisjoint(words):
-        return valued | _DENIES
-    return valued | _SAYS if not ANSWERS.isdisjoint(words) else valued
-
-
-def _asked(words: list[str]) -> int:
-    """The questions that the words of a sentence may answer, a bit for each."""
-    return reduce(or_, map(ASKED.__getitem__, ASKED.keys() & words), 0)
+    planned = marks & SPEAKER and not SPEAKERS.isdisjoint(words[:2]) and not _PLANS.isdisjoint(words[1:3])
+    return 0 if planned else may
 
 
 def _asked_by(held: Held) -> int:

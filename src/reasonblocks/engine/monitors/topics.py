@@ -5,57 +5,27 @@ are taken apart into their words, and kept whole as well.
 """
 
 import re
-from collections.abc import Collection, Iterable, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from functools import lru_cache
 from itertools import filterfalse
 
 import msgspec
 
-from .words import LONGEST_WORD, Bits, place, says_something, split, stem
+from .lexicon import NOWHERE, TOPIC_BITS, PerWord, place, topic_places
+from .words import split
 
 TopicSet = int
 """Stems, one bit each; 0 is the empty set."""
 
-BITS = 8_192
-_BIT = tuple(1 << place for place in range(BITS))
+_IN_BYTE = tuple(1 << place for place in range(8))
+_FEW = 6
+"""So many words are put together one by one; of more it is quicker to write down their bits."""
 _MOST_TASK = 8_000
 _NAMES_IN_THOUGHT, _NAMES_IN_ARGUMENTS = 1_000, 400
 """Characters that are searched for names."""
 _SHORTEST_NAME, _LONGEST_NAME = 7, 120
-_LONG_NUMBER = 5
-"""With this many digits a number names something."""
 _HOST = re.compile(r"\b[a-z]{2,10}://[^\s/\"']{1,200}", re.IGNORECASE)
 _AROUND_NAMES = "\"'`,;:.!?()[]{}<>*#=|&$"
-
-_OF_ANY_TASK = (
-    "able above access accuracy accurate action actually add added additional address agent allow already alternative "
-    "analysis analyze another answer anything app appears approach appropriate apt args around ask assume attempt "
-    "automatic available avoid awk back base bash basic begin behavior behaviour better bin bit block branch break "
-    "bring bug build call careful case cat cause cfg change check chmod class clean clear code com command commit "
-    "common compare complete concern condition confirm consider consistent contain content context continue correct "
-    "count create cross curl current cut data date deal debug def default define definition depend derive describe "
-    "description detail determine dev diff different direct directory document done double download echo either empty "
-    "end ensure entire entry eof error etc even everything exact examine example excellent executable execute exist "
-    "expect explain explicit explore extra extract fact fail false far field figure file final find fine fix focus "
-    "follow form format found full fully function gather general generate git goal good great grep handle happen head "
-    "help history hold however html http https idea identify implement implementation import include indeed indicate "
-    "individual info information init initial input inspect install instance instead instruction interest involve "
-    "ipython issue item json keep key kind known kwargs lack later lead least leave let lib line link list little "
-    "load locate location long lot main manage manual mark match mean meet mention merge message method miss missing "
-    "mkdir model modify module move multiple name necessary new nice none note notice null number object obtain "
-    "obvious old open option order org original output package page part pass path pattern per perfect perform "
-    "permission piece pip place plan point possible potential prepare present previous primary print problem proceed "
-    "process produce progress project proper provide pull push pwd pytest python python3 query question quick quite "
-    "raise ran rather raw reach read ready reason receive recent refer reference regard relate relevant remain remove "
-    "replace report repository reproduce reproduction request require resolve response rest result retrieve return "
-    "review right run save scan scenario script search second section sed seem select self separate set setup several "
-    "shell short simple simply single size small solution solve soon sort source specific src standard start state "
-    "statement status step stop string structure submit success sudo suggest summary support suppose switch system "
-    "tail tar tarball target task team tell test tests text thank thorough thought three thus time title tmp together "
-    "tool total touch tree true turn txt type typical understand unittest unless unzip update url usage user usr "
-    "usual valid value variable various verification verify version via view wait web website wget which whole wish "
-    "wonder word work worth write wrong www xargs zip"
-)
 
 
 class StepTopic(msgspec.Struct, frozen=True, gc=False):
@@ -79,19 +49,33 @@ class StepTopic(msgspec.Struct, frozen=True, gc=False):
     brought_size: int
 
 
-_any_task = frozenset(map(stem, _OF_ANY_TASK.split()))
-
-
 def topic_set(words: Iterable[str]) -> TopicSet:
     """The stems of those words that are peculiar to something."""
-    return _bits.united(words)
+    return _united(_places_of(words, topic_places))
+
+
+def _places_of(words: Iterable[str], known: Mapping[str, int]) -> set[int]:
+    """The places of those words that have one."""
+    places = set(map(known.__getitem__, words))
+    places.discard(NOWHERE)
+    return places
+
+
+def _united(places: Collection[int]) -> TopicSet:
+    """A set with the bits at these places, each of which is given once."""
+    if len(places) < _FEW:
+        return sum(map(_ONE.__lshift__, places))
+    written = bytearray(TOPIC_BITS // 8)
+    for one in places:
+        written[one >> 3] |= _IN_BYTE[one & 7]
+    return int.from_bytes(written, "little")
 
 
 @lru_cache(maxsize=4)
 def topic_of_task(task: str) -> tuple[TopicSet, TopicSet]:
     """What a task is about, and the files, symbols and ids that it names."""
     text = task[:_MOST_TASK]
-    return topic_set(set(split(text))) | _ids(text), _names(text)
+    return _united(_places_of(split(text), topic_places) | _ids(text)), _united(_names(text))
 
 
 def read_topic(
@@ -104,33 +88,34 @@ def read_topic(
     heard: Set[str],
 ) -> StepTopic:
     """What a step is about: what it says, is given and brings, each with its words; `codes` are no words proper."""
-    said = topic_set(words - set(codes) if codes else words)
+    said = _places_of(words - set(codes) if codes else words, topic_places)
     # Where something is read says little about what.
-    called = topic_set(set(split(_HOST.sub(" ", given))) if "://" in given else given_words)
-    coded = topic_set(codes) | _ids(given)
-    brought = topic_set(heard) | _ids(result)
+    called = _places_of(split(_HOST.sub(" ", given)) if "://" in given else given_words, topic_places)
+    coded = _places_of(codes, topic_places) | _ids(given)
+    brought = _places_of(heard, topic_places) | _ids(result)
+    said_set, called_set, coded_set = _united(said), _united(called), _united(coded)
     return StepTopic(
-        said,
-        called,
-        coded,
-        said | called | coded,
-        brought,
-        _names(f"{thought[:_NAMES_IN_THOUGHT]} {given[:_NAMES_IN_ARGUMENTS]}"),
-        said.bit_count(),
-        called.bit_count(),
-        coded.bit_count(),
-        brought.bit_count(),
+        said_set,
+        called_set,
+        coded_set,
+        said_set | called_set | coded_set,
+        _united(brought),
+        _united(_names(f"{thought[:_NAMES_IN_THOUGHT]} {given[:_NAMES_IN_ARGUMENTS]}")),
+        len(said),
+        len(called),
+        len(coded),
+        len(brought),
     )
 
 
-def _names(text: str) -> TopicSet:
+def _names(text: str) -> set[int]:
     """Whatever has a dot or an underscore within: a path by its last part, wherever it was seen from."""
-    return _name_bits.united([token for token in _marked(text) if "_" in token or "." in token])
+    return _places_of([token for token in _marked(text) if "_" in token or "." in token], _name_places)
 
 
-def _ids(text: str) -> TopicSet:
+def _ids(text: str) -> set[int]:
     """The ids that are put together with underscores, each as a whole: its parts may belong to others as well."""
-    return _id_bits.united([token for token in _marked(text) if "_" in token]) if "_" in text else 0
+    return _places_of([token for token in _marked(text) if "_" in token], _id_places) if "_" in text else set()
 
 
 def _marked(text: str) -> Iterable[str]:
@@ -138,25 +123,17 @@ def _marked(text: str) -> Iterable[str]:
     return filterfalse(str.isalnum, text.split())
 
 
-def _bit(word: str) -> TopicSet:
-    # A range of lines ends in a letter, and is a number all the same.
-    if len(word) > LONGEST_WORD or (len(word) < _LONG_NUMBER if word[:-1].isdigit() else not says_something(word)):
-        return 0
-    root = stem(word)
-    return 0 if root in _any_task else _BIT[place(root, BITS)]
-
-
-def _name_bit(token: str) -> TopicSet:
+def _name_place(token: str) -> int:
     name = token.strip(_AROUND_NAMES).rsplit("/", 1)[-1].lower()
     long_enough = _SHORTEST_NAME <= len(name) <= _LONGEST_NAME
-    return _BIT[place(name, BITS)] if long_enough and ("_" in name or "." in name) else 0
+    return place(name, TOPIC_BITS) if long_enough and ("_" in name or "." in name) else NOWHERE
 
 
-def _id_bit(token: str) -> TopicSet:
+def _id_place(token: str) -> int:
     name = token.strip(_AROUND_NAMES)
-    return _BIT[place(name.lower(), BITS)] if name[-1:].isdigit() and len(name) <= _LONGEST_NAME else 0
+    return place(name.lower(), TOPIC_BITS) if name[-1:].isdigit() and len(name) <= _LONGEST_NAME else NOWHERE
 
 
-_bits = Bits(_bit)
-_name_bits = Bits(_name_bit)
-_id_bits = Bits(_id_bit)
+_ONE = 1
+_name_places = PerWord(_name_place)
+_id_places = PerWord(_id_place)

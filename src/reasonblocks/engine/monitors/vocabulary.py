@@ -7,7 +7,8 @@ comes from somewhere, while a programmer's thoughts bring new names with every f
 
 from math import log
 
-from .topics import BITS, TopicSet, topic_of_task
+from .lexicon import TOPIC_BITS
+from .topics import TopicSet, topic_of_task
 
 _LEAST_USUAL, _MOST_USUAL = 0.05, 0.96
 _KEPT = 0.4
@@ -111,6 +112,6 @@ class Words:
             return 0.0
         held = (words & self.words).bit_count()
         if self._filled is None:
-            self._filled = self.words.bit_count() / BITS
+            self._filled = self.words.bit_count() / TOPIC_BITS
         filled = self._filled
         return max(0.0, (held - size * filled) / (1.0 - filled)) if filled < 1.0 else float(held)

@@ -5,23 +5,16 @@ ever makes two texts look a little more alike.
 """
 
 import re
-from collections.abc import Callable, Iterable
-from functools import lru_cache, reduce
+from collections.abc import Iterable
 from itertools import filterfalse
-from operator import or_
-from zlib import crc32
+
+from .lexicon import token_bits, united, word_bits
 
 WordSet = int
 """Stems, one bit each; 0 is the empty set."""
 Sentence = tuple[str, list[str]]
 """As it is written, and its words."""
 
-BITS = 2_048
-LONGEST_WORD = 64
-"""Longer ones are blobs, not words."""
-_MOST_WORDS = 20_000
-"""Words whose bit is remembered; hostile text must not fill the memory."""
-_BIT = tuple(1 << place for place in range(BITS))
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d[\d.,:]*")
 _PARTS_NO_WORDS = re.compile(r"[^\W_]|\n")
@@ -31,48 +24,6 @@ _ASCII_BLANKS = bytes(code if _PARTS_NO_WORDS.match(chr(code)) else 32 for code 
 """Whatever parts words but the line break, as a table over bytes: many times as fast as matching."""
 _ASCII_NUMBERS = bytes(48 if 48 <= code <= 57 else 46 if chr(code) in ".,:" else 32 for code in range(256))
 """The same for numbers: all digits are 0, and what may stand between them is a point."""
-
-_SAYS_NOTHING = frozenset(
-    "about above after again all also although always and any are because been before being below between both but "
-    "can cannot could did does doing don done down during each else ever every few first for from further get gets "
-    "getting give given goes going got had has have having here how however into its itself just know last let like "
-    "likely look looks made make makes making many may maybe might more most much must need needed needs next not "
-    "nothing now off once one ones only other our out over own perhaps please probably put really same see seems "
-    "several shall should show since some something still such sure take than that the their them then there these "
-    "they thing things think this those though through too try trying two under until use used using very want was "
-    "way well were what when where whether which while who why will with within without would yes yet you your".split()
-)
-_SUFFIXES = (
-    "ations ation ements ement ments ment ingly ings ing edly ures ure ied ies iest ier ers er est ed es s ly".split()
-)
-_BY_LAST = {
-    last: [(suffix, -len(suffix)) for suffix in _SUFFIXES if suffix[-1] == last]
-    for last in {suffix[-1] for suffix in _SUFFIXES}
-}
-"""By its last letter, each with where it begins: most words end in none of them, and few are left to try."""
-_SHORTEST_STEM = 3
-
-
-class Bits(dict[str, int]):
-    """The bit of each word, 0 for those that do not count; filled as words turn up."""
-
-    __slots__ = ("_bit_of",)
-
-    def __init__(self, bit_of: Callable[[str], int]) -> None:
-        super().__init__()
-        self._bit_of = bit_of
-
-    def __missing__(self, word: str) -> int:
-        bit = self._bit_of(word)
-        if len(self) >= _MOST_WORDS:
-            self.clear()
-        if len(word) <= LONGEST_WORD:
-            self[word] = bit
-        return bit
-
-    def united(self, words: Iterable[str]) -> int:
-        """The bits of all these words; quickest where each word is given once."""
-        return reduce(or_, filter(None, map(self.__getitem__, words)), 0)
 
 
 def split(text: str) -> list[str]:
@@ -125,7 +76,7 @@ def _blanked(text: str) -> str:
 
 def word_set(words: Iterable[str]) -> WordSet:
     """The stems of those words that say something."""
-    return _bits.united(words)
+    return united(words, word_bits)
 
 
 def number_set(words: Iterable[str]) -> WordSet:
@@ -135,24 +86,12 @@ def number_set(words: Iterable[str]) -> WordSet:
 
 def token_set(words: Iterable[str]) -> WordSet:
     """All of these words as they are written, the short and the common ones too."""
-    return _token_bits.united(words)
+    return united(words, token_bits)
 
 
 def pieces(text: str) -> WordSet:
     """The stems of a text whose names are taken apart: `read_header` like `ReadHeader`."""
     return word_set([piece.lower() for piece in _PIECE.findall(text)])
-
-
-@lru_cache(maxsize=8_192)
-def stem(word: str) -> str:
-    """What the forms of a word have in common, roughly: expiry, expired, expiration -> expir."""
-    for suffix, start in _BY_LAST.get(word[-1:], ()):
-        if word.endswith(suffix) and len(word) + start >= _SHORTEST_STEM:
-            word = word[:start]
-            if word[-1] == word[-2] and word[-1] not in "lsz":
-                word = word[:-1]
-            break
-    return word.rstrip("ey") if len(word) > _SHORTEST_STEM else word
 
 
 def phrases(*lists: str) -> re.Pattern[str]:
@@ -202,27 +141,3 @@ def overlap(one: WordSet, other: WordSet) -> float:
 def covered(words: WordSet, by: WordSet) -> float:
     """The share of `words` that `by` holds as well; 1 for no words at all."""
     return (words & by).bit_count() / words.bit_count() if words else 1.0
-
-
-def says_something(word: str) -> bool:
-    """Whether a word in lower case is more than a number or a word that any sentence may have."""
-    return len(word) >= 3 and word not in _SAYS_NOTHING and not word.isdigit()
-
-
-def place(word: str, places: int) -> int:
-    """One of so many places, always the same for the same word."""
-    return crc32(word.encode("utf-8", "surrogatepass")) % places
-
-
-def _bit(word: str) -> WordSet:
-    if len(word) > LONGEST_WORD or not says_something(word):
-        return 0
-    return _BIT[crc32(stem(word).encode("utf-8", "surrogatepass")) % BITS]
-
-
-def _token_bit(word: str) -> WordSet:
-    return _BIT[place(word, BITS)]
-
-
-_bits = Bits(_bit)
-_token_bits = Bits(_token_bit)

@@ -1,0 +1,82 @@
+"""What a sentence may be and what it is about, told from its words: each is looked up once, for all who ask.
+
+A word is known as one integer: a mark for every class of words that anybody asks about, and above all marks the bit of
+its idea. The integers of the words of a sentence, put together, say what is in it and what cannot be, so
+that most questions about most sentences are answered before any of them is read.
+"""
+
+import re
+from collections.abc import Iterable
+
+from .appeals import APPEALING
+from .claim_words import ATTRIBUTES, CONDITIONS, GUESSES, HOW_MANY, NOT_A_CLAIM, RANKS, STATES, UNIQUE
+from .lexicon import PerWord, united
+from .opposites import DENIES, EXCLUSIVE, SAME
+from .stance_words import ANSWERS, ASKED, DENYING, QUESTION_BITS, VALUED
+from .words import WordSet, token_set, word_set
+
+TURNS, VALUE, ONLY, VERB, NO_CLAIM, DIGIT, CONDITION, GUESS, OPPOSES, ANSWER, STATE, SPEAKER, APPEALS = (
+    1 << place for place in range(13)
+)
+"""A word that turns a sentence round, gives a value, tells of the only one, is a verb, makes it no claim, has a digit;
+one of a condition or a guess; one that opposes, or gives an answer, or a state; who speaks; and one of an appeal to
+what was said before."""
+_ASKED_FROM = 13
+"""From here on a mark for each question that a word may answer."""
+_QUESTIONS = 2 * max(QUESTION_BITS.values()) - 1
+_IDEAS_FROM = _ASKED_FROM + _QUESTIONS.bit_length()
+_MARKS = (1 << _IDEAS_FROM) - 1
+SPEAKERS = frozenset("i s we".split())
+
+_VALUES = EXCLUSIVE.keys() | HOW_MANY.keys() | ATTRIBUTES | {"after", "before", "than"}
+_ONLY = UNIQUE | {"arrive", "arrives", "belongs", "default", "departs", "located", "matters", "owned", "owner"}
+_TURNING = re.compile(r"un(?!der|til|i)|non|dis|mis|(?:in|im|ir|il)\w+[ai]ble")
+_SHORTEST_TURNING = 7
+_SHORTEST_NAME = 3
+_PERSON = word_set(("person",))
+_CLASSES = (
+    (_VALUES, VALUE),
+    (_ONLY, ONLY),
+    (NOT_A_CLAIM, NO_CLAIM),
+    (CONDITIONS, NO_CLAIM | CONDITION),
+    (GUESSES, GUESS),
+    (DENYING, OPPOSES),
+    (ANSWERS, ANSWER),
+    (VALUED, STATE),
+    (SPEAKERS, SPEAKER),
+    (APPEALING, APPEALS),
+)
+
+
+def read_marks(words: Iterable[str]) -> tuple[WordSet, int]:
+    """The ideas of some words, and their marks."""
+    together = united(words, _known)
+    return together >> _IDEAS_FROM, together & _MARKS
+
+
+def questions(marks: int) -> int:
+    """The questions that words with these marks may answer, a bit for each."""
+    return marks >> _ASKED_FROM
+
+
+def _read(word: str) -> int:
+    """The marks that a word gives its sentence, and above all of those the bit of its idea."""
+    if word.isdigit():  # of a long number it can be told what it names
+        return (token_set((word,)) if len(word) >= _SHORTEST_NAME else 0) << _IDEAS_FROM | VALUE | DIGIT
+    marks = (ASKED.get(word, 0) & _QUESTIONS) << _ASKED_FROM
+    for words, mark in _CLASSES:
+        if word in words:
+            marks |= mark
+    if not word.isalpha():
+        marks |= VALUE | DIGIT if any(map(str.isdigit, word)) else VALUE
+    if word in DENIES or (len(word) >= _SHORTEST_TURNING and _TURNING.match(word)):
+        marks |= TURNS
+    if word in STATES or word.endswith(("ed", "s")):
+        marks |= VERB
+    idea = word_set((EXCLUSIVE.get(word) or SAME.get(word, word),))
+    if word in RANKS:  # whoever has a rank is not named with it
+        idea |= _PERSON
+    return idea << _IDEAS_FROM | marks
+
+
+_known = PerWord(_read)
