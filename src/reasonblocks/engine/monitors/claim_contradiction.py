@@ -170,8 +170,7 @@ class _State:
     def _excluded(self, remark: Remark) -> Iterator[tuple[str, tuple[int, Claim], Claim]]:
         """Earlier claims that a sentence excludes, and in what; of those about the very same fact the last one."""
         settled: set[str] = set()
-        since = self._happened[0].index if self._happened else 0
-        for past in self._remarks.that_may_exclude(remark, since):
+        for past in self._remarks.that_may_exclude(remark):
             if not remark.claims():
                 return
             for claim in remark.claims():

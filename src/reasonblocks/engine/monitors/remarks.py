@@ -92,8 +92,8 @@ class Remarks:
         """Whether any sentence could be about the same as this one."""
         return remark.may_claim and (remark.bits & self._ever).bit_count() >= _FEWEST_COMMON
 
-    def that_may_exclude(self, remark: Remark, since: int) -> Iterator[Remark]:
-        """Sentences of the steps since then about the same that may say otherwise, of each kind the latest first."""
+    def that_may_exclude(self, remark: Remark) -> Iterator[Remark]:
+        """Sentences about the same that may say otherwise, of each kind the latest first."""
         bits, marks = remark.bits, remark.marks
         kinds = [self._plain, self._denying] if marks & TURNS else [self._denying]
         if marks & VALUE:
@@ -103,14 +103,14 @@ class Remarks:
         for kind in kinds:
             compared = 0
             for past in reversed(kind):
-                if past.index < since or compared >= _MOST_COMPARED:
-                    break
                 common = past.bits & bits
                 if not common or not common & (common - 1):
                     continue  # fewer than two ideas; to count them takes many times as long
                 if common.bit_count() >= _SHARE * min(past.count, remark.count):
                     compared += 1
                     yield past
+                    if compared == _MOST_COMPARED:
+                        break
 
 
 @lru_cache(maxsize=2_048)

@@ -54,6 +54,12 @@ def repetition(earlier: Done, now: Done, step: StepFeatures) -> float:
         return _DIFFERENT
     if not now.acts:
         return _message_again(earlier, now)
+    if (
+        now.tool != earlier.tool
+        and now.result != earlier.result
+        and (not now.failure or now.failure != earlier.failure)
+    ):
+        return _DIFFERENT  # another tool, and something else came of it
     if now.answer and now.tool == earlier.tool and _told_again(earlier, now):
         return SAME
     if now.changes_before != earlier.changes_after:

@@ -110,7 +110,8 @@ def read_topic(
 
 def _names(text: str) -> set[int]:
     """Whatever has a dot or an underscore within: a path by its last part, wherever it was seen from."""
-    return _places_of([token for token in _marked(text) if "_" in token or "." in token], _name_places)
+    # A dot at the end is that of a sentence.
+    return _places_of([token for token in _marked(text) if "_" in token or "." in token[:-1]], _name_places)
 
 
 def _ids(text: str) -> set[int]:
