@@ -1,0 +1,237 @@
+"""What a step costs a server and its database, and what each kind of request costs by itself."""
+
+import asyncio
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import asyncpg
+import psutil
+from fleet.agents import Steps, play_all
+from fleet.relay import Relay
+from serving.bare import EVALUATE, EVENTS, RETRIEVE
+from serving.connection import Connection, request
+from serving.database import cpu_of_all
+from serving.processes import Server
+from sqlalchemy import make_url
+
+from reasonblocks import ReasonBlocks
+
+TABLES = ("runs", "steps", "evaluations")
+KINDS = {EVALUATE: "evaluate", RETRIEVE: "retrieve", EVENTS: "events"}
+_WARM_UP = 10
+_EMBEDDED = 4
+"""A lookup that takes so many times what the least takes was embedded."""
+
+
+@dataclass
+class Measured:
+    """For one step, unless it says otherwise."""
+
+    steps: int
+    """How many were taken for it."""
+    server_cpu: float
+    """Seconds, of all processes of the server."""
+    database_cpu: float
+    stored: float
+    """Bytes of tables and their indexes."""
+    indexes: float
+    """Bytes of those that are indexes."""
+    wal: float
+    """Bytes of the write-ahead log, full pages and all."""
+    full_pages: float
+    """Bytes of it that are full pages, at most."""
+    commits: float
+    up: float
+    """Bytes to the server, with HTTP's own."""
+    down: float
+    requests: dict[str, float]
+    """How many of each kind."""
+    refused: int
+    """Requests for which there was too much to do: with those, the figures are too small."""
+    idle_server: float
+    """Share of a core of a server that is asked nothing."""
+    idle_database: float
+    memory: float
+    """Megabytes of a worker, resident."""
+    service: dict[str, list[float]] = field(default_factory=dict)
+    """Seconds of processor time of single requests, by kind."""
+
+    def explained(self) -> float:
+        """Of the server's time for a step, the share that the single requests come to."""
+        return (
+            sum(self.requests[kind] * statistics.mean(taken) for kind, taken in self.service.items()) / self.server_cpu
+        )
+
+    def stations(self) -> dict[str, "Station"]:
+        """Where requests wait in a worker: all of them for its event loop, lookups that are embedded for a thread."""
+        bare = min(self.service["retrieve"])  # of a lookup that is not embedded
+        embedded = [taken - bare for taken in self.service["retrieve"] if taken > _EMBEDDED * bare]
+        share = len(embedded) / len(self.service["retrieve"])
+        on_loop = {**self.service, "retrieve": [bare]}
+        return {
+            "loop": Station(self.requests, on_loop),
+            "embedder": Station({"embed": self.requests["retrieve"] * share}, {"embed": embedded or [0.0]}),
+        }
+
+
+@dataclass(frozen=True)
+class Station:
+    """One that does one thing after another."""
+
+    mix: dict[str, float]
+    """How many of each kind come for a step."""
+    service: dict[str, list[float]]
+    """How long they take."""
+
+    @property
+    def visits(self) -> float:
+        """For a step."""
+        return sum(self.mix.values())
+
+    @property
+    def seconds(self) -> float:
+        """For a step."""
+        return sum(count * statistics.mean(self.service[kind]) for kind, count in self.mix.items())
+
+
+@dataclass(frozen=True)
+class Books:
+    """What the database says about itself."""
+
+    sizes: dict[str, tuple[int, int]]
+    """Bytes of each table with its indexes, and of those alone."""
+    wal: int
+    full_pages: int
+    commits: int
+
+    @classmethod
+    def now(cls, url: str) -> "Books":
+        """As it is."""
+        return asyncio.run(cls._read(url))
+
+    @classmethod
+    async def _read(cls, url: str) -> "Books":
+        connection = await asyncpg.connect(make_url(url).set(drivername="postgresql").render_as_string(False))
+        try:
+            await connection.execute("CHECKPOINT")
+            await asyncio.sleep(1.5)  # until everybody has told what they counted
+            sizes = {
+                table: tuple(
+                    await connection.fetchrow(f"SELECT pg_total_relation_size('{table}'), pg_indexes_size('{table}')")
+                )
+                for table in TABLES
+            }
+            log = await connection.fetchrow("SELECT wal_bytes::bigint, wal_fpi FROM pg_stat_wal")
+            commits = await connection.fetchval(
+                "SELECT xact_commit FROM pg_stat_database WHERE datname = current_database()"
+            )
+            return cls(sizes, int(log[0]), int(log[1]) * 8_192, int(commits))
+        finally:
+            await connection.close()
+
+
+def measure_steps(
+    server: Server,
+    database_url: str,
+    database: Sequence[psutil.Process],
+    runs: Iterator[Steps],
+    *,
+    agents: int,
+    rounds: int,
+    pause: float,
+) -> Measured:
+    """Have agents run, and look at what that did to the server, the wire and the database."""
+    with Relay(server.port) as relay:
+        clients = [ReasonBlocks(server.key, base_url=f"http://127.0.0.1:{relay.port}") for _ in range(agents)]
+        short = (steps[:_WARM_UP] for steps in runs)
+        asyncio.run(play_all(short, clients, 1, pause))  # for caches and connections
+        server.settled()
+        idle_server, idle_database = _idle(server, database)
+        before = Books.now(database_url)
+        up, down, refused, asked = relay.up, relay.down, relay.refused, relay.requests.copy()
+        cpu, database_cpu, began = server.cpu(), cpu_of_all(database), time.perf_counter()
+        steps = asyncio.run(play_all(runs, clients, rounds, pause))
+        server.settled()
+        took = time.perf_counter() - began
+        cpu, database_cpu = server.cpu() - cpu, cpu_of_all(database) - database_cpu
+        asked, up, down, refused = relay.requests - asked, relay.up - up, relay.down - down, relay.refused - refused
+        after = Books.now(database_url)
+    grown = [(after.sizes[table][0] - before.sizes[table][0]) / steps for table in TABLES]
+    indexes = sum(after.sizes[table][1] - before.sizes[table][1] for table in TABLES) / steps
+    return Measured(
+        steps=steps,
+        server_cpu=max(0.0, cpu - took * idle_server) / steps,
+        database_cpu=max(0.0, database_cpu - took * idle_database) / steps,
+        stored=sum(grown),
+        indexes=indexes,
+        wal=(after.wal - before.wal) / steps,
+        full_pages=(after.full_pages - before.full_pages) / steps,
+        commits=(after.commits - before.commits) / steps,
+        up=up / steps,
+        down=down / steps,
+        requests={kind: asked[path] / steps for path, kind in KINDS.items()},
+        refused=refused,
+        idle_server=idle_server,
+        idle_database=idle_database,
+        memory=server.memory()[0],
+    )
+
+
+def _idle(server: Server, database: Sequence[psutil.Process], seconds: float = 5.0) -> tuple[float, float]:
+    before, database_before, began = server.cpu(), cpu_of_all(database), time.perf_counter()
+    time.sleep(seconds)
+    took = time.perf_counter() - began
+    return (server.cpu() - before) / took, (cpu_of_all(database) - database_before) / took
+
+
+# -- one request at a time ---------------------------------------------------------------------------
+
+
+def measure_requests(server: Server, runs: Iterator[Steps], count: int) -> dict[str, list[float]]:
+    """The processor time of single requests of each kind, with all that they cause."""
+    with Connection(server.port) as connection:
+
+        def each(path: str, bodies: Iterator[dict[str, Any]]) -> list[float]:
+            asked = (request(path, next(bodies), server.key) for _ in range(count + _WARM_UP))
+            return [_taken(server, connection, one) for one in asked][_WARM_UP:]
+
+        return {
+            "evaluate": each(EVALUATE, _evaluations(runs)),
+            "retrieve": each(RETRIEVE, _lookups(runs)),
+            "events": each(EVENTS, _reports(runs)),
+        }
+
+
+def _taken(server: Server, connection: Connection, asked: bytes) -> float:
+    before = server.cpu()
+    status, answer = connection.exchange(asked)
+    if status != 200:
+        raise SystemExit(f"a request was refused with {status}: {answer[:300].decode()}")
+    time.sleep(0.01)  # what goes on after the answer belongs to it
+    return server.cpu() - before
+
+
+def _evaluations(runs: Iterator[Steps]) -> Iterator[dict[str, Any]]:
+    for number, steps in enumerate(runs):
+        for offset, step in enumerate(steps):
+            yield {"run_id": f"one-{number}", "offset": offset, "steps": [step], "model": "player"}
+
+
+def _lookups(runs: Iterator[Steps]) -> Iterator[dict[str, Any]]:
+    """With the last five thoughts, as E2 is asked."""
+    for steps in runs:
+        for end in range(1, len(steps)):
+            said = [step["thought"] for step in steps[max(0, end - 5) : end]]
+            yield {"context": "\n".join(said), "tier": "e2", "level": "e2", "top_k": 2}
+
+
+def _reports(runs: Iterator[Steps]) -> Iterator[dict[str, Any]]:
+    for number, steps in enumerate(runs):
+        run_id = f"told-{number}"
+        yield {"events": [{"type": "run_start", "run_id": run_id, "agent_name": "bench"}]}
+        for index, step in enumerate(steps):
+            told = {name: value for name, value in step.items() if name != "observation_is_error"}
+            yield {"events": [{"type": "step", "run_id": run_id, "step_index": index, **told, "tokens": 3_200}]}
