@@ -45,22 +45,20 @@ def measured(arguments: argparse.Namespace) -> Measured:
     with ExitStack() as stack:
         another, processes = stack.enter_context(databases(arguments.database_url))
         url = another()
-        server = stack.enter_context(shared(url, 1, KEY))
         files = [Path(name) for name in arguments.recordings]
-
-        def runs(seed: int):  # type: ignore[no-untyped-def]  # an endless iterator of runs
-            return recorded(files, LONGEST_RUN) if files else made_up(seed)
-
-        found = measure_steps(
-            server,
-            url,
-            processes,
-            runs(1),
-            agents=arguments.agents,
-            rounds=1 if arguments.quick else 2,
-            pause=arguments.pause,
-        )
-        found.service = measure_requests(server, runs(2), 60 if arguments.quick else 300)
+        runs = recorded(files, LONGEST_RUN) if files else made_up(1, arguments.known)
+        with shared(url, 1, KEY) as server:
+            found = measure_steps(
+                server,
+                url,
+                processes,
+                runs,
+                agents=arguments.agents,
+                rounds=1 if arguments.quick else 2,
+                pause=arguments.pause,
+            )
+        with shared(url, 1, KEY) as server:  # another, which remembers no text
+            found.service = measure_requests(server, runs, found.lookups, 60 if arguments.quick else 400)
         return found
 
 
@@ -120,12 +118,19 @@ def tell_fleets(found: Measured, assumed: Assumptions) -> None:
     rows = [("limit", "agents at work", "then")]
     rows += [(limit.name, f"{limit.agents:,.0f}", limit.remedy) for limit in found_limits]
     print(f"\n{report.aligned(rows)}\n")
-    for agents in FLEETS:
-        passed = [limit.name for limit in found_limits if limit.agents < agents]
-        ahead = next((limit for limit in found_limits if limit.agents >= agents), None)
-        behind = f"beyond {'; '.join(passed)}" if passed else "within all limits"
-        comes = f"the next is {ahead.name}, at {ahead.agents:,.0f}" if ahead else "there is no other"
-        print(f"{agents:,} agents: {behind}; {comes}")
+    worker = next(limit for limit in found_limits if limit.of_each)
+    for each in needs:
+        if each.agents < worker.agents:
+            print(
+                f"{each.agents:,} agents: {each.agents / worker.agents:.0%} of {worker.name}, which is the first limit"
+            )
+            continue
+        shared_limits = [limit for limit in found_limits if not limit.of_each]
+        passed = [limit.name for limit in shared_limits if limit.agents < each.agents]
+        ahead = next((limit for limit in shared_limits if limit.agents >= each.agents), None)
+        comes = f"the next limit is {ahead.name}, at {ahead.agents:,.0f}" if ahead else "no other limit is known"
+        beyond = f" and {', '.join(passed)} are not enough" if passed else ""
+        print(f"{each.agents:,} agents: {each.workers} workers{beyond}; {comes}")
 
 
 def tell_waiting(found: Measured, assumed: Assumptions, requests: int) -> None:
@@ -176,6 +181,7 @@ def _arguments(given: Sequence[str] | None = None) -> tuple[argparse.Namespace, 
     )
     parser.add_argument("--database-url", help="an empty PostgreSQL database that may be filled")
     parser.add_argument("--recordings", nargs="+", default=[], metavar="FILE", help="recorded runs to play")
+    parser.add_argument("--known", type=float, default=0.1, help="share of runs in known words  [default: 0.1]")
     parser.add_argument("--agents", type=int, default=12, help="at once, for the measurement  [default: 12]")
     parser.add_argument("--pause", type=float, default=1.0, help="seconds a model takes  [default: 1]")
     parser.add_argument("--quick", action="store_true", help="shorter")

@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import random
 import re
 from collections.abc import Iterator, Sequence
 from itertools import cycle
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from langchain.agents import create_agent
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
@@ -23,21 +25,32 @@ from reasonblocks.recordings import read_runs
 Steps = Sequence[dict[str, Any]]
 """Each with what `POST /monitors/evaluate` takes."""
 _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+_WORD = re.compile(r"[A-Za-z]+")
 _ANYTHING = {"type": "object", "properties": {}, "additionalProperties": True}
 
 
-def made_up(seed: int) -> Iterator[Steps]:
-    """Runs of made-up texts, for ever."""
-    material = Material(seed)
+def made_up(seed: int, known: float) -> Iterator[Steps]:
+    """Runs of made-up texts, for ever. A share has the words of the starter library, the others words of their own.
+
+    So few texts of real agents have enough of those words in common that a lookup goes as far as the embedder.
+    """
+    material, chance = Material(seed), random.Random(seed)
     while True:
-        yield material.steps()
+        steps = material.steps()
+        yield steps if chance.random() < known else [step | {"thought": _foreign(step["thought"])} for step in steps]
+
+
+def _foreign(text: str) -> str:
+    """As long a text, in a language that the library does not have."""
+    return _WORD.sub(lambda word: f"{crc32(word[0].encode()):x}z"[-len(word[0]) :], text)
 
 
 def recorded(files: Sequence[Path], most: int) -> Iterator[Steps]:
-    """The runs of some files in turns, for ever; of each no more than so many steps."""
+    """The runs of some files, mixed, for ever; of each no more than so many steps."""
     runs = [run for file in files for run in read_runs(file) if len(run.steps) > 1]
     if not runs:
         raise SystemExit("there is no run with more than one step in these files")
+    random.Random(1).shuffle(runs)
     for run in cycle(runs):
         yield [
             {

@@ -1,11 +1,11 @@
 """What a step costs a server and its database, and what each kind of request costs by itself."""
 
 import asyncio
+import random
 import statistics
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import asyncpg
 import psutil
@@ -22,8 +22,8 @@ from reasonblocks import ReasonBlocks
 TABLES = ("runs", "steps", "evaluations")
 KINDS = {EVALUATE: "evaluate", RETRIEVE: "retrieve", EVENTS: "events"}
 _WARM_UP = 10
-_EMBEDDED = 4
-"""A lookup that takes so many times what the least takes was embedded."""
+_EMBEDDING = 0.008
+"""A lookup that takes so much longer than the least was embedded."""
 
 
 @dataclass
@@ -56,6 +56,8 @@ class Measured:
     idle_database: float
     memory: float
     """Megabytes of a worker, resident."""
+    lookups: list[bytes] = field(repr=False)
+    """The requests that agents made for guidance."""
     service: dict[str, list[float]] = field(default_factory=dict)
     """Seconds of processor time of single requests, by kind."""
 
@@ -68,13 +70,12 @@ class Measured:
     def stations(self) -> dict[str, "Station"]:
         """Where requests wait in a worker: all of them for its event loop, lookups that are embedded for a thread."""
         bare = min(self.service["retrieve"])  # of a lookup that is not embedded
-        embedded = [taken - bare for taken in self.service["retrieve"] if taken > _EMBEDDED * bare]
+        embedded = [taken - bare for taken in self.service["retrieve"] if taken > bare + _EMBEDDING]
         share = len(embedded) / len(self.service["retrieve"])
-        on_loop = {**self.service, "retrieve": [bare]}
-        return {
-            "loop": Station(self.requests, on_loop),
-            "embedder": Station({"embed": self.requests["retrieve"] * share}, {"embed": embedded or [0.0]}),
-        }
+        found = {"loop": Station(self.requests, {**self.service, "retrieve": [bare]})}
+        if embedded:
+            found["embedder"] = Station({"embed": self.requests["retrieve"] * share}, {"embed": embedded})
+        return found
 
 
 @dataclass(frozen=True)
@@ -144,13 +145,14 @@ def measure_steps(
     pause: float,
 ) -> Measured:
     """Have agents run, and look at what that did to the server, the wire and the database."""
-    with Relay(server.port) as relay:
+    with Relay(server.port, RETRIEVE) as relay:
         clients = [ReasonBlocks(server.key, base_url=f"http://127.0.0.1:{relay.port}") for _ in range(agents)]
         short = (steps[:_WARM_UP] for steps in runs)
         asyncio.run(play_all(short, clients, 1, pause))  # for caches and connections
         server.settled()
         idle_server, idle_database = _idle(server, database)
         before = Books.now(database_url)
+        relay.kept.clear()
         up, down, refused, asked = relay.up, relay.down, relay.refused, relay.requests.copy()
         cpu, database_cpu, began = server.cpu(), cpu_of_all(database), time.perf_counter()
         steps = asyncio.run(play_all(runs, clients, rounds, pause))
@@ -177,6 +179,7 @@ def measure_steps(
         idle_server=idle_server,
         idle_database=idle_database,
         memory=server.memory()[0],
+        lookups=relay.kept,
     )
 
 
@@ -190,19 +193,33 @@ def _idle(server: Server, database: Sequence[psutil.Process], seconds: float = 5
 # -- one request at a time ---------------------------------------------------------------------------
 
 
-def measure_requests(server: Server, runs: Iterator[Steps], count: int) -> dict[str, list[float]]:
-    """The processor time of single requests of each kind, with all that they cause."""
+def measure_requests(
+    server: Server, runs: Iterator[Steps], lookups: Sequence[bytes], count: int
+) -> dict[str, list[float]]:
+    """The processor time of single requests of each kind, with all that they cause, on a server that is new to them."""
+    taken: dict[str, list[float]] = {"evaluate": [], "retrieve": [], "events": []}
     with Connection(server.port) as connection:
+        for number, steps in enumerate(runs):
+            if len(taken["events"]) >= count:
+                break
+            asked = _story(f"one-{number}", steps, server.key)
+            for kind, each in asked:
+                taken[kind].append(_taken(server, connection, each))
+        for each in random.Random(1).sample(lookups, min(count + _WARM_UP, len(lookups))):
+            taken["retrieve"].append(_taken(server, connection, each))
+    return {kind: each[_WARM_UP:] for kind, each in taken.items()}
 
-        def each(path: str, bodies: Iterator[dict[str, Any]]) -> list[float]:
-            asked = (request(path, next(bodies), server.key) for _ in range(count + _WARM_UP))
-            return [_taken(server, connection, one) for one in asked][_WARM_UP:]
 
-        return {
-            "evaluate": each(EVALUATE, _evaluations(runs)),
-            "retrieve": each(RETRIEVE, _lookups(runs)),
-            "events": each(EVENTS, _reports(runs)),
-        }
+def _story(run_id: str, steps: Steps, key: str) -> Iterator[tuple[str, bytes]]:
+    """A run as a client tells it: each step is evaluated and then reported, so that it is not scored again."""
+    start = {"type": "run_start", "run_id": run_id, "agent_name": "bench"}
+    yield "events", request(EVENTS, {"events": [start]}, key)
+    for index, step in enumerate(steps):
+        asked = {"run_id": run_id, "offset": index, "steps": [step], "model": "player"}
+        yield "evaluate", request(EVALUATE, asked, key)
+        told = {name: value for name, value in step.items() if name != "observation_is_error"}
+        told |= {"is_error": step["observation_is_error"], "tokens": 3_200, "step_index": index}
+        yield "events", request(EVENTS, {"events": [{"type": "step", "run_id": run_id, **told}]}, key)
 
 
 def _taken(server: Server, connection: Connection, asked: bytes) -> float:
@@ -212,26 +229,3 @@ def _taken(server: Server, connection: Connection, asked: bytes) -> float:
         raise SystemExit(f"a request was refused with {status}: {answer[:300].decode()}")
     time.sleep(0.01)  # what goes on after the answer belongs to it
     return server.cpu() - before
-
-
-def _evaluations(runs: Iterator[Steps]) -> Iterator[dict[str, Any]]:
-    for number, steps in enumerate(runs):
-        for offset, step in enumerate(steps):
-            yield {"run_id": f"one-{number}", "offset": offset, "steps": [step], "model": "player"}
-
-
-def _lookups(runs: Iterator[Steps]) -> Iterator[dict[str, Any]]:
-    """With the last five thoughts, as E2 is asked."""
-    for steps in runs:
-        for end in range(1, len(steps)):
-            said = [step["thought"] for step in steps[max(0, end - 5) : end]]
-            yield {"context": "\n".join(said), "tier": "e2", "level": "e2", "top_k": 2}
-
-
-def _reports(runs: Iterator[Steps]) -> Iterator[dict[str, Any]]:
-    for number, steps in enumerate(runs):
-        run_id = f"told-{number}"
-        yield {"events": [{"type": "run_start", "run_id": run_id, "agent_name": "bench"}]}
-        for index, step in enumerate(steps):
-            told = {name: value for name, value in step.items() if name != "observation_is_error"}
-            yield {"events": [{"type": "step", "run_id": run_id, "step_index": index, **told, "tokens": 3_200}]}

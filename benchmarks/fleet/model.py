@@ -3,8 +3,10 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from fleet.measuring import Measured
+if TYPE_CHECKING:
+    from fleet.measuring import Measured
 
 MB, GB = 1e6, 1e9
 DAY = 86_400.0
@@ -44,6 +46,8 @@ class Limit:
     agents: float
     """With so many at work it is reached."""
     remedy: str
+    of_each: bool = False
+    """Whether it is one worker's, and more of them have more."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class Need:
     connections: int
 
 
-def need(measured: Measured, agents: int, assumed: Assumptions) -> Need:
+def need(measured: "Measured", agents: int, assumed: Assumptions) -> Need:
     """For so many agents at work at once."""
     steps = agents * assumed.steps_per_minute / 60
     workers = max(1, math.ceil(steps * measured.server_cpu / assumed.busy), math.ceil(agents / assumed.streams))
@@ -83,14 +87,16 @@ def need(measured: Measured, agents: int, assumed: Assumptions) -> Need:
     )
 
 
-def limits(measured: Measured, assumed: Assumptions) -> Iterator[Limit]:
-    """Everything that ends somewhere, by the number of agents at which it does; `workers` as many as they need."""
+def limits(measured: "Measured", assumed: Assumptions) -> Iterator[Limit]:
+    """Everything that ends somewhere, by the number of agents at which it does."""
     each = assumed.steps_per_minute / 60  # steps a second of an agent
     per_worker = assumed.busy / (each * measured.server_cpu)
     asked = each * sum(measured.requests.values())
-    yield Limit("one worker's processor", per_worker, "more workers, on any machine")
-    yield Limit("requests of one key at one worker", assumed.key_rate / asked, "RATE, another key, more workers")
-    yield Limit("connections of agents to one worker", assumed.streams, "MAX_CONNECTIONS, more workers")
+    yield Limit("one worker's processor", per_worker, "more workers, on any machine", of_each=True)
+    yield Limit(
+        "requests of one key at one worker", assumed.key_rate / asked, "RATE, another key, more workers", of_each=True
+    )
+    yield Limit("connections of agents to one worker", assumed.streams, "MAX_CONNECTIONS, more workers", of_each=True)
     yield Limit(
         f"{assumed.max_connections} connections to PostgreSQL",
         assumed.max_connections / assumed.pool * per_worker,

@@ -6,13 +6,17 @@ import threading
 from collections import Counter
 
 _REQUEST = re.compile(rb"(?:GET|POST|PATCH|DELETE) (/[^ ?]*)[^ ]* HTTP/1\.1\r\n")
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)\r\n", re.IGNORECASE)
 
 
 class Relay:
     """Passes bytes to a port of this machine and back, on a thread of its own."""
 
-    def __init__(self, target: int) -> None:
+    def __init__(self, target: int, kept_path: str) -> None:
         self._target = target
+        self._kept_path = kept_path
+        self.kept: list[bytes] = []
+        """Whole requests for that path, to be made again."""
         self._loop = asyncio.new_event_loop()
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._run, name="relay", daemon=True)
@@ -57,7 +61,10 @@ class Relay:
             self.up += len(chunk)
             # A client waits for an answer before it asks again, so a request begins where a chunk does.
             if (found := _REQUEST.match(chunk)) is not None:
-                self.requests[found[1].decode()] += 1
+                path = found[1].decode()
+                self.requests[path] += 1
+                if path == self._kept_path and _is_whole(chunk):
+                    self.kept.append(chunk)
             writer.write(chunk)
             await writer.drain()
         writer.write_eof()
@@ -68,3 +75,9 @@ class Relay:
             self.refused += chunk.startswith((b"HTTP/1.1 503", b"HTTP/1.1 429"))
             writer.write(chunk)
             await writer.drain()
+
+
+def _is_whole(request: bytes) -> bool:
+    head, _, body = request.partition(b"\r\n\r\n")
+    length = _LENGTH.search(head + b"\r\n")
+    return length is not None and len(body) == int(length[1])
