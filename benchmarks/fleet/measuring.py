@@ -63,16 +63,19 @@ class Measured:
 
     def explained(self) -> float:
         """Of the server's time for a step, the share that the single requests come to."""
-        return (
-            sum(self.requests[kind] * statistics.mean(taken) for kind, taken in self.service.items()) / self.server_cpu
-        )
+        return Station(self.requests, self.service).seconds / self.server_cpu
 
     def stations(self) -> dict[str, "Station"]:
-        """Where requests wait in a worker: all of them for its event loop, lookups that are embedded for a thread."""
-        bare = min(self.service["retrieve"])  # of a lookup that is not embedded
-        embedded = [taken - bare for taken in self.service["retrieve"] if taken > bare + _EMBEDDING]
-        share = len(embedded) / len(self.service["retrieve"])
-        found = {"loop": Station(self.requests, {**self.service, "retrieve": [bare]})}
+        """Where requests wait in a worker: all of them for its event loop, lookups that are embedded for a thread.
+
+        All take as much longer, or less long, as agents' steps took than the single requests.
+        """
+        stretch = 1 / self.explained()
+        service = {kind: [each * stretch for each in taken] for kind, taken in self.service.items()}
+        bare = min(service["retrieve"])  # of a lookup that is not embedded
+        embedded = [taken - bare for taken in service["retrieve"] if taken > bare + _EMBEDDING]
+        share = len(embedded) / len(service["retrieve"])
+        found = {"loop": Station(self.requests, {**service, "retrieve": [bare]})}
         if embedded:
             found["embedder"] = Station({"embed": self.requests["retrieve"] * share}, {"embed": embedded})
         return found
