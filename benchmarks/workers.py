@@ -24,7 +24,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
@@ -33,6 +33,7 @@ import psutil
 from serving import report
 from serving.bare import EVALUATE, EVENTS
 from serving.connection import Connection, request
+from serving.database import cpu_of, cpu_of_all, databases
 from serving.material import Material
 from serving.processes import Server, ours, shared
 
@@ -106,13 +107,18 @@ def measure(setup: str, server: Server, work: Work, seconds: float, database: Se
     for thread in threads:
         thread.start()
     time.sleep(seconds / 4)
-    workers, before, database_before, started = _workers(server), _cpu_each(server), _cpu(database), time.perf_counter()
+    workers, before, database_before, started = (
+        _workers(server),
+        _cpu_each(server),
+        cpu_of_all(database),
+        time.perf_counter(),
+    )
     going.set()
     time.sleep(seconds)
     stop.set()
     took, steps = time.perf_counter() - started, sum(counted)
-    used = [after - earlier for after, earlier in zip(map(_cpu_of, workers), before, strict=True)]
-    spent = _cpu(database) - database_before
+    used = [after - earlier for after, earlier in zip(map(cpu_of, workers), before, strict=True)]
+    spent = cpu_of_all(database) - database_before
     for thread in threads:
         thread.join()
     if failures:
@@ -127,48 +133,7 @@ def _workers(server: Server) -> list[psutil.Process]:
 
 
 def _cpu_each(server: Server) -> list[float]:
-    return [_cpu_of(process) for process in _workers(server)]
-
-
-def _cpu_of(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)
-
-
-def _cpu(processes: Sequence[psutil.Process]) -> float:
-    """Of a database server: the processes that it has by now, and those that have ended."""
-    total = 0.0
-    for process in processes:
-        for each in (process, *process.children(recursive=True)):
-            total += _cpu_of(each)
-        total += float(process.cpu_times().children_user + process.cpu_times().children_system)
-    return total
-
-
-@contextmanager
-def databases(given: str | None) -> Iterator[tuple[Callable[[], str], list[psutil.Process]]]:
-    """Where each server finds a database, and the processes of the database server if they are ours to see."""
-    if given is not None:
-        yield (lambda: given), []
-        return
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-    from support.cluster import Cluster, missing
-
-    if (reason := missing()) is not None:
-        raise SystemExit(f"{reason}; install it, or name a database with --database-url")
-    cluster = Cluster.of_session(os.getpid())
-    cluster.ensure(durable=True)
-    numbers = iter(range(1_000))
-
-    def another() -> str:
-        name = f"bench_{next(numbers)}"
-        cluster.create(name)
-        return cluster.url(name)
-
-    try:
-        yield another, [psutil.Process(cluster.process_id)]
-    finally:
-        cluster.remove()
+    return [cpu_of(process) for process in _workers(server)]
 
 
 def run(seconds: float, database_url: str | None) -> None:

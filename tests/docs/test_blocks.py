@@ -164,7 +164,8 @@ CHECKS = {
     "python3": _python,
     # programs of others, which are not here: what is typed is theirs to check
     **dict.fromkeys(
-        ("git", "cd", "curl", "docker", "kubectl", "export", "eval", "open", "psql", "sqlite3", "source"), _anything
+        ("git", "cd", "cp", "curl", "docker", "kubectl", "export", "eval", "open", "psql", "sqlite3", "source"),
+        _anything,
     ),
 }
 

@@ -60,3 +60,16 @@ async def test_database_that_is_away_is_a_503_with_retry_after(
     finally:
         await engine.aclose()
         await proxy.cut()
+
+
+async def test_engine_closes_while_its_database_is_away(
+    cluster: Cluster, database_name: str, postgres_url: str, no_threads_left: None
+) -> None:
+    """A server that is told to stop during an outage ends in order."""
+    proxy = Proxy(cluster.port)
+    await proxy.open()
+    url = cluster.url(database_name, host="127.0.0.1", port=proxy.port)
+    engine = await Engine.open(EngineSettings(database_url=url, embeddings=WordEmbeddings()))
+    await proxy.cut()
+    async with asyncio.timeout(PATIENCE):
+        await engine.aclose()

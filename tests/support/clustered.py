@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from reasonblocks.engine.index.cluster.record import Record
 from reasonblocks.engine.principal import LOCAL, Principal
 from reasonblocks.engine.requests import PatternCreate, RetrieveRequest
 from support.contents import by_the_tables
@@ -47,9 +48,16 @@ async def held(rig: Rig, parts: Parts) -> Any:
 
 
 async def assert_right(rig: Rig, parts: Parts) -> None:
-    """The collection in use holds what the tables say, and everything is well."""
+    """The collection in use holds what the tables say, and everything is well, once no other is being filled."""
     await parts.settle()
+    model = parts.embedding.embedder.name
+    await until(lambda: _is_of(record_of(parts.index), model))
     await until(lambda: parts.index.state() == "ok")
-    expected = await by_the_tables(parts.database, parts.embedding.embedder.name)
+    expected = await by_the_tables(parts.database, model)
     assert await held(rig, parts) == expected
     assert expected
+
+
+def _is_of(record: Record, model: str) -> bool:
+    """Whether a model's collection is searched, and no other is about to be: until then a switch goes on."""
+    return record.building is None and record.serving is not None and record.serving.target.model == model

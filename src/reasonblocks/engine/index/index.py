@@ -14,7 +14,7 @@ from typing import Final
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from ...runtime.contain import describe, incidents
+from ...runtime.contain import contain, describe, incidents
 from ...runtime.supervisor import forget_after_fork
 from ..embedding.calibration import calibration_for
 from ..embedding.worker import EmbeddingWorker
@@ -143,7 +143,8 @@ class VectorIndex:
         self._closed = True
         try:
             if not (self._rebuild_wanted or self._rebuilding):
-                await self._filling.vouch(self._follower.number)
+                with contain("vouching for the vector index"):  # without the tables nobody can: the next start looks
+                    await self._filling.vouch(self._follower.number)
         finally:
             await self._thread.run(self._keeper.close)
             await self._thread.aclose()

@@ -39,6 +39,8 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 10.0
 """Between attempts, while they fail."""
 REBUILD_PATIENCE = 30.0
 """How long whoever asked for a rebuild waits for a cluster that does not answer."""
+CLOSE_SECONDS = 2.0
+"""How long a close waits for the step that the leader is at; one that takes longer is cut off, and done again later."""
 MANY = 256
 """Changes that wait and are worth a word."""
 _NOWHERE = "[]"
@@ -72,6 +74,7 @@ class ClusterIndex:
         self._leader = Leader(self._desk, self._outbox, cluster, self._models, prefix)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._due = asyncio.Event()
+        self._closing = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._chosen: tuple[Generation, Serving] | None = None
         self._leading = self._standing_by = False
@@ -97,15 +100,23 @@ class ClusterIndex:
                 self._tasks.append(asyncio.create_task(task(), name=f"reasonblocks-qdrant{task.__name__}"))
 
     async def aclose(self) -> None:
-        """Stop. What was not brought to the cluster yet will be by another server, or after the next start."""
+        """Stop, between two steps. What was not brought to the cluster yet will be by another server, or later."""
         if self._closed:
             return
         tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        self._closed = True
-        await self._cluster.aclose()
+        self._closing.set()
+        self._due.set()
+        try:
+            if tasks:
+                caring, watching = tasks
+                watching.cancel()  # a search that nobody asked for
+                await asyncio.wait((caring,), timeout=CLOSE_SECONDS)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self._closed = True
+            await self._cluster.aclose()
 
     def forget(self) -> None:
         """After a fork, in the child: the connections are the parent's."""
@@ -240,7 +251,7 @@ class ClusterIndex:
 
     async def _care(self) -> None:
         pause = FIRST_PAUSE
-        while True:
+        while not self._closing.is_set():
             self._due.clear()
             try:
                 idle = await self._turn()
@@ -253,12 +264,10 @@ class ClusterIndex:
                     self._troubled_since = time.monotonic()
                 self._trouble = f"changes wait to be brought to the Qdrant cluster: {describe(error)}"
                 self._leader.doubt()
-                await asyncio.sleep(pause)
+                await _happens(self._closing, pause)
                 pause = min(pause * 2, LONGEST_PAUSE)
                 continue
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(idle):
-                    await self._due.wait()
+            await _happens(self._due, idle)
 
     async def _turn(self) -> float:
         """Bring to the cluster what is due, if no other server does; how long there is nothing else to do."""
@@ -269,7 +278,7 @@ class ClusterIndex:
                 return STAND_BY_SECONDS
             self._leading = True
             try:
-                while await self._leader.step():
+                while not self._closing.is_set() and await self._leader.step():
                     pass
             finally:
                 self._leading = False
@@ -289,3 +298,10 @@ class ClusterIndex:
             with contain("a search of the Qdrant cluster"):
                 await chosen[1].search_all((probe,), _NOWHERE, limit=1)
                 answered = time.monotonic()
+
+
+async def _happens(event: asyncio.Event, seconds: float) -> None:
+    """Wait for an event, but not for ever."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await event.wait()
