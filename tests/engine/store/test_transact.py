@@ -27,19 +27,26 @@ async def orgs(store: Store) -> list[str]:
     return [org for (org,) in await store.query("SELECT org_id FROM organisations ORDER BY org_id")]
 
 
-@pytest.mark.parametrize("kept", [True, False], ids=["file", "memory"])
-async def test_commits_what_is_done_and_undoes_what_fails(tmp_path: Path, kept: bool) -> None:
-    """A transaction that raises leaves nothing behind, one that returns leaves everything."""
-    async with opened(tmp_path if kept else None) as store:
+async def commit_and_fail(place: Place) -> None:
+    def fail(connection: Connection) -> None:
+        add(connection, "lost")
+        raise KeyError("no")
 
-        def fail(connection: Connection) -> None:
-            add(connection, "lost")
-            raise KeyError("no")
-
+    async with opened(place) as store:
         assert await store.transactions.run(lambda connection: add(connection, "acme") or 5) == 5
         with pytest.raises(KeyError):
             await store.transactions.run(fail)
         assert await orgs(store) == ["acme"]
+
+
+async def test_commits_what_is_done_and_undoes_what_fails(place: Place) -> None:
+    """A transaction that raises leaves nothing behind, one that returns leaves everything."""
+    await commit_and_fail(place)
+
+
+async def test_commits_and_undoes_in_memory() -> None:
+    """So it is where nothing is kept."""
+    await commit_and_fail(None)
 
 
 async def test_takes_turns_with_other_writers_of_the_process(place: Place) -> None:
@@ -100,10 +107,10 @@ async def test_cancelled_caller_leaves_a_whole_transaction_on_a_server(postgres_
         assert await orgs(store) == ["first", "second", "third"]
 
 
-async def test_database_that_cannot_be_written_is_explained(tmp_path: Path) -> None:
-    """A complaint of SQLite becomes one sentence with what to do."""
-    async with opened(tmp_path) as store:
-        with pytest.raises(StoreError, match="no such table: missing"):
+async def test_database_that_cannot_be_written_is_explained(place: Place) -> None:
+    """A complaint of the database becomes one sentence with what to do."""
+    async with opened(place) as store:
+        with pytest.raises(StoreError, match=r'no such table: missing|relation "missing" does not exist'):
             await store.transactions.run(lambda connection: connection.execute(text("INSERT INTO missing VALUES (1)")))
 
 
@@ -127,6 +134,15 @@ async def test_closed_store_refuses(tmp_path: Path, no_threads_left: None) -> No
         with pytest.raises(StoreError, match="the database is closed"):
             await store.transactions.run(lambda connection: add(connection, "later"))
         assert not store.database.writer.locked()
+        assert await orgs(store) == []
+
+
+async def test_closed_store_takes_nothing_more(place: Place) -> None:
+    """Whoever comes after the end is told so, and nothing is written."""
+    async with opened(place) as store:
+        await store.transactions.aclose()
+        with pytest.raises(StoreError, match="the database is closed"):
+            await store.transactions.run(lambda connection: add(connection, "later"))
         assert await orgs(store) == []
 
 

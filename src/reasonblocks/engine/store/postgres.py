@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from ..errors import Away, Busy
+from ..errors import Away, Busy, StoreError
 from .database import Database, explained
 from .news import News
 from .pool import PoolSettings, checked_url
@@ -38,6 +38,8 @@ _OVERLOADED = ("57014", "55P03", "40001", "40P01", "53300", "53400")
 """Cancelled by a timeout, not locked in time, not serialisable, deadlocked, too many connections."""
 _AWAY = ("08", "57P")
 """A connection that failed, or a server that is going down or coming up."""
+_UNUSABLE = frozenset(("25006", "42501", "42703", "42P01"))
+"""Read-only, no right to do it, a column or a table that is not there."""
 
 
 class PostgresDatabase(Database):
@@ -134,12 +136,17 @@ class PostgresDatabase(Database):
         except OSError as error:  # also a timeout
             raise self._away(str(error) or type(error).__name__) from error
 
-    def _refusal(self, error: DBAPIError) -> Busy | Away | None:
+    def _refusal(self, error: DBAPIError) -> Busy | StoreError | None:
         state = sqlstate(error)
         if state in _OVERLOADED:
             return Busy(f"the database has too much to do: {explained(error)}; try again")
         if error.connection_invalidated or state.startswith(_AWAY):
             return self._away(explained(error))
+        if state in _UNUSABLE:
+            return StoreError(
+                f"the database {self.name!r} cannot be used as it is: {explained(error)}; "
+                "see that its user may read and write all tables, and that nothing else changes them"
+            )
         return None
 
     def _away(self, reason: str) -> Away:
