@@ -100,7 +100,7 @@ def other_settings() -> Iterator[Setting]:
 
 def limit_settings() -> Iterator[Setting]:
     """What cannot be set: the limits of the wire."""
-    docs = _attribute_docs(limits)
+    docs = attribute_docs(limits)
     return (Setting(name, meaning, default=_shown(getattr(limits, name))) for name, meaning in docs.items())
 
 
@@ -123,7 +123,7 @@ def _arguments(documented: Any, function: Callable[..., Any]) -> Iterator[Settin
 
 def _fields(kind: type[Any], variable: Callable[[str], str] = lambda name: "") -> Iterator[Setting]:
     """The fields of a dataclass, with the docstring below each."""
-    docs = _attribute_docs(kind)
+    docs = attribute_docs(kind)
     for field in fields(kind):
         text = field.type if isinstance(field.type, str) else inspect.formatannotation(field.type)
         yield Setting(field.name, docs.get(field.name, ""), _plain(text), _default(field), variable(field.name))
@@ -133,7 +133,7 @@ def _default(field: Field[Any]) -> str:
     return _shown(field.default) if field.default is not MISSING else ""
 
 
-def _attribute_docs(thing: type[Any] | ModuleType) -> dict[str, str]:
+def attribute_docs(thing: type[Any] | ModuleType) -> dict[str, str]:
     """The first paragraph of the text below each assignment; where there is none, nothing."""
     parsed = ast.parse(textwrap.dedent(inspect.getsource(thing))).body
     body = parsed if isinstance(thing, ModuleType) else parsed[0].body  # type: ignore[attr-defined]
