@@ -4,6 +4,7 @@ python tools/settings_page.py
 """
 
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -14,6 +15,7 @@ import click
 from reasonblocks.commands import known
 from reasonblocks.commands.known import Setting
 from reasonblocks.commands.root import reasonblocks
+from reasonblocks.location import user_data_dir
 
 PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 SHARED = 4
@@ -168,7 +170,9 @@ def _option(parameter: click.Parameter) -> tuple[str, str]:
     value = "" if parameter.is_flag else f" {parameter.make_metavar(click.Context(click.Command(None)))}"
     default = parameter.default if parameter.show_default and parameter.default is not None else ""
     said = f"  [default: {default}]" if default != "" else ""
-    return _code(", ".join(parameter.opts) + value), (parameter.help or "") + said
+    # The path in this help was found out when the command was loaded, perhaps in another environment.
+    own = re.sub(r"(DATA_DIR, else ).*(?=\.)", rf"\g<1>{known.shown(user_data_dir())}", parameter.help or "")
+    return _code(", ".join(parameter.opts) + value), own + said
 
 
 def _code(text: str) -> str:

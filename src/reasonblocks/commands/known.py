@@ -54,7 +54,7 @@ def client_settings() -> Iterator[Setting]:
     """The arguments of `ReasonBlocks`; their defaults are what they are in this environment."""
     for setting in _arguments(ReasonBlocks, ReasonBlocks):
         reader = _READERS.get(setting.name)
-        default = setting.default if reader is None else _shown(reader())
+        default = setting.default if reader is None else shown(reader())
         variable = PREFIX + setting.name.upper() if reader is not None else ""
         yield Setting(setting.name, setting.meaning, setting.kind, default, variable)
 
@@ -77,7 +77,7 @@ def spool_settings() -> Iterator[Setting]:
 def server_settings() -> Iterator[Setting]:
     """What a server is started with; an engine in process takes a part of it from the same variables."""
     options = {parameter.name: parameter.opts[0] for parameter in serve.params}
-    places = {"data_dir": _shown(user_data_dir()), "embeddings": "minilm"}
+    places = {"data_dir": shown(user_data_dir()), "embeddings": "minilm"}
     for setting in _fields(ServerSettings, lambda name: PREFIX + name.upper()):
         name = setting.name
         default, option = places.get(name, setting.default), options.get(name, "")
@@ -101,7 +101,7 @@ def other_settings() -> Iterator[Setting]:
 def limit_settings() -> Iterator[Setting]:
     """What cannot be set: the limits of the wire."""
     docs = attribute_docs(limits)
-    return (Setting(name, meaning, default=_shown(getattr(limits, name))) for name, meaning in docs.items())
+    return (Setting(name, meaning, default=shown(getattr(limits, name))) for name, meaning in docs.items())
 
 
 def variables() -> set[str]:
@@ -118,7 +118,7 @@ def _arguments(documented: Any, function: Callable[..., Any]) -> Iterator[Settin
     for name, parameter in inspect.signature(function).parameters.items():
         if name != "self":
             kind = inspect.formatannotation(parameter.annotation)
-            yield Setting(name, meanings.get(name, ""), _plain(kind), _shown(parameter.default))
+            yield Setting(name, meanings.get(name, ""), _plain(kind), shown(parameter.default))
 
 
 def _fields(kind: type[Any], variable: Callable[[str], str] = lambda name: "") -> Iterator[Setting]:
@@ -130,7 +130,7 @@ def _fields(kind: type[Any], variable: Callable[[str], str] = lambda name: "") -
 
 
 def _default(field: Field[Any]) -> str:
-    return _shown(field.default) if field.default is not MISSING else ""
+    return shown(field.default) if field.default is not MISSING else ""
 
 
 def attribute_docs(thing: type[Any] | ModuleType) -> dict[str, str]:
@@ -156,7 +156,7 @@ def _plain(kind: str) -> str:
     return re.sub(r"\b(?:\w+\.)+(?=\w)", "", kind).replace("'", "").removesuffix(" | None")
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """A default as somebody would write it; nothing where there is none."""
     if value is None or value is inspect.Parameter.empty or value in ((), ""):
         return ""
