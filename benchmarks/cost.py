@@ -38,11 +38,11 @@ class Load(NamedTuple):
 
 def loads(quick: bool) -> list[Load]:
     """Those that are measured."""
-    some = 10 if quick else 100
+    some = 10 if quick else 50
     return [
         Load("one agent, 40 steps, the model answers at once", 1, 40, 0.0),
         Load(f"{some} agents at once, 10 steps each, the model answers at once", some, 10, 0.0),
-        Load(f"{some} agents at once, 10 steps each, the model thinks for 1 s", some, 10, 1.0),
+        Load(f"{some} agents at once, 10 steps each, the model thinks for 2 s", some, 10, 2.0),
     ]
 
 

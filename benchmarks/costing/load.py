@@ -6,6 +6,7 @@ Prints what it took as one line of JSON. It imports nothing but LangChain and th
 import asyncio
 import json
 import os
+import random
 import resource
 import statistics
 import sys
@@ -32,6 +33,7 @@ FINDINGS = (
 class Worker(BaseChatModel):
     """A model that looks at one thing after another and then answers; each thought is about something else."""
 
+    number: int
     steps: int
     think_seconds: float
 
@@ -54,7 +56,8 @@ class Worker(BaseChatModel):
 
     async def _agenerate(self, messages: list[BaseMessage], *arguments: Any, **settings: Any) -> ChatResult:
         if self.think_seconds:
-            await asyncio.sleep(self.think_seconds)
+            chance = random.Random(f"{self.number} {len(messages)}")  # agents do not work in step; alike in all ways
+            await asyncio.sleep(self.think_seconds * chance.uniform(0.5, 1.5))
         return self._generate(messages)
 
 
@@ -67,8 +70,8 @@ def main() -> None:
     """Run the agents, and print what that took."""
     way, agents, steps, think, *url = sys.argv[1:]
     client = _client(way, url)
-    made = [_agent(client, int(steps), float(think)) for _ in range(int(agents))]
-    asyncio.run(_warm_up(_agent(None, 2, 0.0)))
+    made = [_agent(client, number, int(steps), float(think)) for number in range(int(agents))]
+    asyncio.run(_warm_up(_agent(None, 0, 2, 0.0)))
     threads: list[int] = []
     lags: list[float] = []
     processor, clock = time.process_time(), time.perf_counter()
@@ -101,10 +104,10 @@ def _client(way: str, url: list[str]) -> Any:
     return ReasonBlocks(api_key=os.environ["COST_KEY"], base_url=url[0])
 
 
-def _agent(client: Any, steps: int, think: float) -> Any:
+def _agent(client: Any, number: int, steps: int, think: float) -> Any:
     """An agent with a middleware of its own, as both kinds of client allow."""
     middleware = [] if client is None else [client.middleware(agent_name="cost", task=TASK, model="claude-sonnet-4-5")]
-    return create_agent(Worker(steps=steps, think_seconds=think), [look_up], middleware=middleware)
+    return create_agent(Worker(number=number, steps=steps, think_seconds=think), [look_up], middleware=middleware)
 
 
 async def _warm_up(agent: Any) -> None:
