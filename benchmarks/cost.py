@@ -1,11 +1,12 @@
 """What the middleware costs an agent: time and processor time of a step, memory and threads, with it and without.
 
-    python benchmarks/cost.py [--rounds 3] [--quick] [--peer PYTHON]
+    python benchmarks/cost.py [--rounds 3] [--quick] [--load 1..4] [--peer PYTHON]
 
 The same agents with a model that follows a script run without the middleware, with the engine in their process, and
-against an rb-api on this machine, each in a process of its own, in turns; figures are medians. Three loads: one agent
-whose model answers at once, so that nothing but the agent and we take time; a batch of agents like that; and a batch
-whose model thinks, as models do. `--peer` names the interpreter of an environment with another client of the same API
+against an rb-api on this machine, each in a process of its own, in turns; figures are medians. Four loads: one agent
+whose model answers at once, so that nothing but the agent and we take time; a batch of agents like that; a batch
+whose model thinks, as models do; and a large one whose models all answer at the same moments, which is the worst that
+can be done to one event loop. `--peer` names the interpreter of an environment with another client of the same API
 (the published `reasonblocks` 0.2.5, say), which is then measured against the same server.
 
 A server is another process: its own processor time is in benchmarks/server.py, not here.
@@ -34,6 +35,8 @@ class Load(NamedTuple):
     agents: int
     steps: int
     think_seconds: float
+    spread: float = 0.0
+    """By which share of it the thinking differs from step to step; 0 has all agents ask at the same moments."""
 
 
 def loads(quick: bool) -> list[Load]:
@@ -42,7 +45,8 @@ def loads(quick: bool) -> list[Load]:
     return [
         Load("one agent, 40 steps, the model answers at once", 1, 40, 0.0),
         Load(f"{some} agents at once, 10 steps each, the model answers at once", some, 10, 0.0),
-        Load(f"{some} agents at once, 10 steps each, the model thinks for 2 s", some, 10, 2.0),
+        Load(f"{some} agents at once, 10 steps each, the model thinks for 1 to 3 s", some, 10, 2.0, 0.5),
+        Load(f"{2 * some} agents in lockstep, 10 steps each, the model thinks for 1 s", 2 * some, 10, 1.0),
     ]
 
 
@@ -51,13 +55,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=3, help="the default is %(default)s")
     parser.add_argument("--quick", action="store_true", help="smaller batches, one round")
+    parser.add_argument("--load", type=int, choices=range(1, 5), help="only this one")
     parser.add_argument("--peer", metavar="PYTHON", help="an interpreter with another client of the same API")
     options = parser.parse_args()
     ways = {"without": sys.executable, "embedded": sys.executable, "server": sys.executable}
     if options.peer:
         ways["peer"] = options.peer
     with tempfile.TemporaryDirectory() as directory, ours(Path(directory)) as server:
-        for load in loads(options.quick):
+        chosen = loads(options.quick)
+        for load in chosen if options.load is None else chosen[options.load - 1 : options.load]:
             show(load, measured(load, ways, server, 1 if options.quick else options.rounds))
 
 

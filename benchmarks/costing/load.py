@@ -1,4 +1,4 @@
-"""Agents at work, in a process of their own: `load.py WAY AGENTS STEPS THINK_SECONDS [URL]`, the key in COST_KEY.
+"""Agents at work, in a process of their own: load.py WAY AGENTS STEPS THINK_SECONDS SPREAD [URL]; the key is COST_KEY.
 
 Prints what it took as one line of JSON. It imports nothing but LangChain and the client, whichever is installed.
 """
@@ -36,6 +36,7 @@ class Worker(BaseChatModel):
     number: int
     steps: int
     think_seconds: float
+    spread: float
 
     @property
     def _llm_type(self) -> str:
@@ -57,7 +58,7 @@ class Worker(BaseChatModel):
     async def _agenerate(self, messages: list[BaseMessage], *arguments: Any, **settings: Any) -> ChatResult:
         if self.think_seconds:
             chance = random.Random(f"{self.number} {len(messages)}")  # agents do not work in step; alike in all ways
-            await asyncio.sleep(self.think_seconds * chance.uniform(0.5, 1.5))
+            await asyncio.sleep(self.think_seconds * chance.uniform(1 - self.spread, 1 + self.spread))
         return self._generate(messages)
 
 
@@ -68,10 +69,10 @@ def look_up(key: str) -> str:
 
 def main() -> None:
     """Run the agents, and print what that took."""
-    way, agents, steps, think, *url = sys.argv[1:]
+    way, agents, steps, think, spread, *url = sys.argv[1:]
     client = _client(way, url)
-    made = [_agent(client, number, int(steps), float(think)) for number in range(int(agents))]
-    asyncio.run(_warm_up(_agent(None, 0, 2, 0.0)))
+    made = [_agent(client, number, int(steps), float(think), float(spread)) for number in range(int(agents))]
+    asyncio.run(_warm_up(_agent(None, 0, 2, 0.0, 0.0)))
     threads: list[int] = []
     lags: list[float] = []
     processor, clock = time.process_time(), time.perf_counter()
@@ -104,10 +105,12 @@ def _client(way: str, url: list[str]) -> Any:
     return ReasonBlocks(api_key=os.environ["COST_KEY"], base_url=url[0])
 
 
-def _agent(client: Any, number: int, steps: int, think: float) -> Any:
+def _agent(client: Any, number: int, steps: int, think: float, spread: float) -> Any:
     """An agent with a middleware of its own, as both kinds of client allow."""
     middleware = [] if client is None else [client.middleware(agent_name="cost", task=TASK, model="claude-sonnet-4-5")]
-    return create_agent(Worker(number=number, steps=steps, think_seconds=think), [look_up], middleware=middleware)
+    return create_agent(
+        Worker(number=number, steps=steps, think_seconds=think, spread=spread), [look_up], middleware=middleware
+    )
 
 
 async def _warm_up(agent: Any) -> None:
