@@ -14,7 +14,7 @@ PYTEST := PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n $(JOBS) --d
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: bench help install demo test test-slow lint typecheck check format constraints clean
+.PHONY: bench help install demo test test-slow lint typecheck check format pages constraints clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -49,6 +49,10 @@ check: lint typecheck test ## Run all of the above: lint, typecheck, test
 format: $(STAMP) ## Format the code and apply the safe fixes
 	@$(BIN)/ruff check -q --fix-only .
 	@$(BIN)/ruff format -q .
+
+pages: $(STAMP) ## Write docs/settings.md and docs/api.md anew from the code
+	@$(BIN)/python tools/settings_page.py
+	@$(BIN)/python tools/api_page.py
 
 constraints: ## Write constraints.txt anew from the latest versions that fit pyproject.toml
 	@rm -rf $(VENV)-latest

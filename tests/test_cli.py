@@ -128,6 +128,11 @@ def test_keys_are_listed_without_themselves(data_dir: Path) -> None:
     assert plain not in listed.stdout
     assert plain.removeprefix("rb_live_")[12:] not in listed.stdout
     assert run("keys", "list", "--org", "acme", "--data-dir", data_dir).stdout.splitlines() == [first]
+    for_scripts = json.loads(run("keys", "list", "--json", "--data-dir", data_dir).stdout)
+    assert [(key["org_id"], key["project_id"], key["revoked_at"]) for key in for_scripts] == [
+        ("acme", "web", None),
+        ("rival", None, None),
+    ]
 
 
 def test_no_keys_is_no_error(data_dir: Path) -> None:

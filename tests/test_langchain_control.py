@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,7 @@ from langchain_core.messages import HumanMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
+from reasonblocks.errors import SettingsError
 from reasonblocks.registry import RunHandle
 from support import stacks
 from support.agents import ScriptedModel, call, failing_tool, flaky, lookup, make_tool, say, script, thought
@@ -214,12 +216,23 @@ def test_c6_nothing_of_ours_keeps_the_state_of_a_finished_run(bench: Bench, mode
 
 
 def test_two_of_ours_in_one_agent_are_refused(bench: Bench, mode: str) -> None:
-    """LangChain refuses the same instance twice, and two instances as well, since they share their name."""
-    for pair in ([bench.mw, bench.mw], [bench.mw, bench.rb.middleware()]):
-        with pytest.raises(AssertionError, match="remove duplicate middleware"):
+    """The same instance twice, and two instances as well, with what to do; others are left to LangChain."""
+    other = TodoListMiddleware()
+    for pair in ([bench.mw, bench.mw], [bench.mw, other, bench.rb.middleware()]):
+        with pytest.raises(SettingsError, match="twice: keep one of them"):
             create_agent(ScriptedModel(["done"]), [], middleware=pair)
+    with pytest.raises(AssertionError, match="remove duplicate middleware"):
+        create_agent(ScriptedModel(["done"]), [], middleware=[bench.mw, other, other])
     bench.invoke(mode, bench.agent(ScriptedModel(["done"]), tools=()))
     bench.finished(steps=1)
+
+
+def test_our_name_is_a_text_like_any_other(bench: Bench) -> None:
+    """Outside of LangChain's own look at a list, names of ours may be compared, counted and kept."""
+    names = [bench.mw.name, bench.rb.middleware().name]
+    assert names[0] == names[1] == "ReasonBlocks"
+    assert len({*names, "ReasonBlocks"}) == 1
+    assert json.loads(json.dumps(names)) == ["ReasonBlocks", "ReasonBlocks"]
 
 
 # -- a realistic stack -------------------------------------------------------------------------------

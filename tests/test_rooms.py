@@ -20,7 +20,7 @@ FLOORS = [
     {"telemetry", "messages", "invocation"},
     {"run"},
     {"registry"},
-    {"identity", "call", "scope"},
+    {"identity", "call", "naming", "scope"},
     {"admission"},
     {"middleware"},
     {"client"},

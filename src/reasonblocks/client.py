@@ -39,6 +39,35 @@ class ReasonBlocks:
 
     Every argument that is left out is taken from the environment variable `REASONBLOCKS_<ARGUMENT>` where it
     is text, a number or a switch, and has its default otherwise.
+
+    Args:
+        api_key: The key for rb-api. With neither a key nor a URL the engine runs in this process (extra `engine`).
+        base_url: Where rb-api is, with or without `/v1` at the end. Needs a key.
+        step_timeout: Seconds for all that is done before one model call; what is late is dropped and counted.
+        e_traces_enabled: Whether guidance is looked up: your own patterns, known failures, standing rules.
+        monitors_enabled: Whether the monitors look at every step.
+        live_streaming_enabled: Whether runs are reported to the backend while they happen.
+        steer: `False` only observes: what would have been said is logged, and no request is changed.
+        task_profile: How much each monitor counts: `coding`, `pr_review`, `qa`, or a profile of your own.
+        monitor_weights: Weights from 0 to 1 that replace those of the profile, by monitor; 0 leaves one out.
+        model_routing: Another model while a run is in a state, such as `{"SLOW": "anthropic:claude-opus-4-5"}`.
+        fsm_thresholds: Other limits between the states, by name; see below.
+        token_budget: Tokens that a run may use. It limits nothing: injections are told, and may speak of it.
+        cache_control: When the base prompt is marked for the provider's cache: `always`, `anthropic` (only for
+            Anthropic's models; some gateways refuse unknown fields) or `never`.
+        injections: Your own sources of guidance, instances of `BaseInjection`.
+        redact: A function that is given each event before it leaves the process; it returns the event, changed or
+            not, or `None` to drop it.
+        on_injection: A function that is told what is said to the model, just before it is.
+        data_dir: Where the embedded engine keeps its data; `":memory:"` keeps nothing.
+        otel: Where spans and metrics go: a collector's URL, a `TracerProvider`, `True` (as the `OTEL_*` variables
+            say), `False` (nowhere). Left out: to what the application has set up.
+        allow_insecure_http: Whether plain http to another machine is allowed, which shows key and thoughts to
+            everybody on the way.
+        sinks: Files that get the same events, instances of `SQLiteMonitorSink`.
+        spool_dir: Where events wait that could not be delivered; `False` (`off` in the variable) keeps them in
+            memory only.
+        spool: How much of them is kept and how safely, a `SpoolPolicy`; see below.
     """
 
     def __init__(
@@ -69,18 +98,18 @@ class ReasonBlocks:
     ) -> None:
         otel = settings.otel(otel)
         require_otel(otel)
-        timeout = settings.seconds("step_timeout", step_timeout, settings.DEFAULT_STEP_TIMEOUT)
+        timeout = settings.step_timeout(step_timeout)
         self._profile = settings.profile(task_profile)
         self._weights = settings.weights(monitor_weights)
-        self._monitors_enabled = settings.flag("monitors_enabled", monitors_enabled, True)
-        self._e_traces_enabled = settings.flag("e_traces_enabled", e_traces_enabled, True)
-        self._steer = settings.flag("steer", steer, True)
+        self._monitors_enabled = settings.switch("monitors_enabled", monitors_enabled)
+        self._e_traces_enabled = settings.switch("e_traces_enabled", e_traces_enabled)
+        self._steer = settings.switch("steer", steer)
         self._cache_control = settings.cache_control(cache_control)
         self._fsm = DifficultyFSM.from_mapping(fsm_thresholds)
         self._routes = _routes(model_routing)
         self._own_injections = _checked_all("injections", injections, BaseInjection)
         self._budget = StepBudget(timeout)
-        streams = settings.flag("live_streaming_enabled", live_streaming_enabled, True)
+        streams = settings.switch("live_streaming_enabled", live_streaming_enabled)
         redact, on_injection = _callable("redact", redact), _callable("on_injection", on_injection)
         budget = settings.budget(token_budget)
         files = [TelemetryStream(sink) for sink in _checked_all("sinks", sinks, SQLiteMonitorSink)]
@@ -131,7 +160,21 @@ class ReasonBlocks:
         task_profile: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> ReasonBlocksMiddleware:
-        """A LangChain middleware; one serves any number of concurrent and successive runs."""
+        """A LangChain middleware; one serves any number of concurrent and successive runs.
+
+        Args:
+            run_id: The id of its first run; the next ones get new ones. For each run by itself, put
+                `reasonblocks_run_id` into the metadata of its config.
+            agent_name: What the agent is called in tables and traces.
+            task: What the agent is asked to do. The monitors tell by it whether a run has left its subject.
+            framework: What the agent is built with.
+            model: The model's name for the record, where it cannot be told from the model itself.
+            codebase_id: Which codebase the agent works on.
+            org_id: Whose runs these are; a server takes the organisation of the key instead.
+            project_id: Which project they belong to; a key that is bound to one decides.
+            task_profile: How much each monitor counts for these runs, if not as the client says.
+            metadata: Anything to be kept with each run.
+        """
         profile = settings.profile(task_profile) if task_profile is not None else self._profile
         facts = {
             "agent_name": settings.text("agent_name", agent_name),

@@ -26,6 +26,7 @@ from langgraph.types import Command, TracePolicy
 from .admission import Admission, RunState, close_block, open_block
 from .call import Call, Response, Setup, composed_call, reply_in
 from .messages import Observation, observation_of
+from .naming import OUR_NAME, Name
 from .registry import Book, Watch
 from .run import SUCCESS, Run
 from .runtime.contain import contain, describe
@@ -70,7 +71,7 @@ class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
     @property
     def name(self) -> str:
         """The name of our nodes in the agent's graph."""
-        return "ReasonBlocks"
+        return Name(OUR_NAME)
 
     # -- for users -------------------------------------------------------------------------------
 

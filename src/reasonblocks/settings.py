@@ -3,8 +3,9 @@
 import ipaddress
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, get_args
 
 import httpx
@@ -17,6 +18,25 @@ OtelChat = Literal["auto", "on", "off"]
 Otel = Any
 """`None`, a switch, the address of a collector, or a tracer provider."""
 DEFAULT_STEP_TIMEOUT = 2.0
+SWITCHES: Mapping[str, bool] = {
+    "e_traces_enabled": True,
+    "monitors_enabled": True,
+    "live_streaming_enabled": True,
+    "steer": True,
+    "allow_insecure_http": False,
+}
+"""The switches of a client, and what each of them is where nobody says."""
+VARIABLES: Mapping[str, str] = {
+    "REASONBLOCKS_DISABLED": (
+        "`1` turns us into a no-op: agents run as if the middleware were not there. Read at each run, so it works in "
+        "a hurry."
+    ),
+    "REASONBLOCKS_OTEL_CHAT": (
+        "Whose the span of a model call is: `auto` finds out, `on` has ours be the call's, `off` somebody else's."
+    ),
+    "REASONBLOCKS_TRACEBACK": "`1` has the command line show a defect with all its lines.",
+}
+"""Variables that no argument stands for, and what they do."""
 INSTALL_ENGINE = "pip install 'reasonblocks[engine]'"
 _TRUE = ("1", "true", "yes", "on")
 _FALSE = ("", "0", "false", "no", "off")
@@ -52,7 +72,7 @@ def resolve_connection(
         )
     if not url or not key:
         return None
-    allow = flag("allow_insecure_http", allow_insecure_http, False)
+    allow = switch("allow_insecure_http", allow_insecure_http)
     return Connection(_checked_url(url, allow), Secret(_checked_key(key)))
 
 
@@ -146,6 +166,16 @@ def flag(name: str, value: bool | None, default: bool) -> bool:
     return value
 
 
+def switch(name: str, value: bool | None) -> bool:
+    """One of the client's switches."""
+    return flag(name, value, SWITCHES[name])
+
+
+def step_timeout(value: float | None) -> float:
+    """Seconds for all that is done before one model call."""
+    return seconds("step_timeout", value, DEFAULT_STEP_TIMEOUT)
+
+
 def seconds(name: str, value: float | None, default: float) -> float:
     """A positive number of seconds from its argument, else from the environment."""
     shown: object = value
@@ -237,3 +267,13 @@ def budget(value: int | None) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
         raise SettingsError(f"token_budget is {value!r}; expected a whole number of tokens above 0, or None")
     return value
+
+
+NOT_GIVEN: Mapping[str, Callable[[], object]] = {
+    **{name: partial(switch, name, None) for name in SWITCHES},
+    "step_timeout": partial(step_timeout, None),
+    "task_profile": partial(profile, None),
+    "cache_control": partial(cache_control, None),
+    "otel": partial(otel, None),
+}
+"""What an argument is where it is not given: that of the environment, else its default; raises what cannot work."""

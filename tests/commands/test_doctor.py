@@ -90,8 +90,14 @@ def test_what_is_wrong_with_an_engine_is_told(tmp_path: Path) -> None:
 def test_settings_are_shown_with_where_they_come_from(tmp_path: Path) -> None:
     """Secrets are not; a variable that is no setting is, with the one that may be meant."""
     environment = {"REASONBLOCKS_STEER": "off", "REASONBLOCKS_STEP_TIMOUT": "3", "REASONBLOCKS_DISABLED": "1"}
-    found = findings("--data-dir", tmp_path, **environment)
+    secret = {
+        "REASONBLOCKS_QDRANT_API_KEY": "hush-1",
+        "REASONBLOCKS_DATABASE_URL": "postgresql+asyncpg://rb:hush-2@db.internal/rb",
+    }
+    found = findings("--data-dir", tmp_path, **environment, **secret)
     said = [one["says"] for one in found if one["topic"] == "settings"]
+    assert "qdrant_api_key = *** (from REASONBLOCKS_QDRANT_API_KEY)" in said
+    assert "hush" not in str(found)
     assert f"data_dir = {tmp_path} (option --data-dir)" in said
     assert "steer = off (from REASONBLOCKS_STEER)" in said
     warnings = of_level(found, "warning")

@@ -13,6 +13,8 @@ from commands.story import command
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 EXAMPLES = BLOCK.findall(PAGE.read_text())
+(STACK,) = re.findall(r"```python\n([^`]*\nstack = [^`]*)```", PAGE.read_text())
+"""The module that `doctor` is shown."""
 CHANCE = (
     (re.compile(r"\d\d-\d\d \d\d:\d\d"), "11-17 23:03"),
     (re.compile(r"\b\d+ ms"), "1 ms"),
@@ -47,7 +49,7 @@ def test_the_documented_examples_are_what_is_printed(
     """Each command of an example, one after the other on the same directory."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("REASONBLOCKS_DATA_DIR", str(data_dir))
-    (tmp_path / "app.py").write_text(re.search(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)[1])  # type: ignore[index]
+    (tmp_path / "app.py").write_text(STACK)
     for part in re.split(r"^\$ ", example, flags=re.MULTILINE)[1:]:
         line, _, expected = part.partition("\n")
         _, *arguments = shlex.split(line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 from commands.conftest import Server
 from commands.story import command, complaint, printed, read
 from reasonblocks.commands.runs import moment, short_ids
+from reasonblocks.recordings import read_runs
 
 NEWEST_FIRST = [
     "helper-of-boss",
@@ -225,3 +227,29 @@ def test_a_time_of_another_year_shows_the_year() -> None:
     now = datetime(2026, 5, 1)
     assert moment("2025-05-01T12:00:00.000Z", now) == "2025-05-01"
     assert moment("2026-05-01T12:00:00.000Z", now).startswith("05-01 ")
+
+
+# -- runs as recordings ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("from_server", [False, True], ids=["directory", "server"])
+def test_runs_are_exported_as_recordings(data_dir: Path, server: Server, tmp_path: Path, from_server: bool) -> None:
+    """What was stored can be replayed: the steps, the task and how it ended; the monitors find the same loop again."""
+    where, environment = ((), server.member) if from_server else (("--data-dir", data_dir), {})
+    recordings, replay = tmp_path / "runs.jsonl.gz", tmp_path / "replay.jsonl"
+    result = command("runs", "export", *where, "-o", recordings, **environment)
+    assert (result.exit_code, result.stderr) == (0, f"5 runs in {recordings}\n")
+    outcomes = {run.run_id: run.outcome for run in read_runs(recordings)}
+    assert outcomes["fix-timeout"] == outcomes["read-records"] == "success"
+    assert outcomes["broken-tool"] == "failure"
+    assert command("replay", recordings, "-o", replay).exit_code == 0
+    replayed = {one["run_id"]: one for one in map(json.loads, replay.read_text().splitlines())}
+    assert ["semantic_loop" in step["fired"] for step in replayed["fix-timeout"]["steps"]][:3] == [False, False, True]
+
+
+def test_as_many_are_exported_as_are_wanted(data_dir: Path, tmp_path: Path) -> None:
+    """The newest of them; a file that cannot be written is named."""
+    target = tmp_path / "runs.jsonl"
+    assert command("runs", "export", "--data-dir", data_dir, "-n", "2", "-o", target).exit_code == 0
+    assert [run.run_id for run in read_runs(target)] == ["helper-of-boss", "0a1b2c3d4e5f60718293a4b5c6d7e8f9"]
+    assert "cannot be written" in complaint("runs", "export", "--data-dir", data_dir, "-o", tmp_path / "no" / "file")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,10 +24,24 @@ class Block:
         return f"{self.page}:{self.line}"
 
     def commands(self) -> list[str]:
-        """The lines of a shell block, with continued ones joined and comments taken off."""
-        joined = self.text.replace("\\\n", " ")
-        lines = (re.sub(r"(^|\s)#.*", "", line).strip().removeprefix("$ ") for line in joined.splitlines())
-        return [line for line in lines if line]
+        """The commands of a shell block, with continued lines joined and comments taken off."""
+        found, open_line = [], ""
+        for line in self.text.replace("\\\n", " ").splitlines():
+            bare = line if open_line else re.sub(r"(^|\s)#.*", "", line).strip().removeprefix("$ ")
+            open_line = f"{open_line}\n{bare}" if open_line else bare
+            if _is_whole(open_line):
+                found.append(open_line)
+                open_line = ""
+        return [command for command in found if command]
+
+
+def _is_whole(command: str) -> bool:
+    """Whether no quotation is left open."""
+    try:
+        shlex.split(command)
+    except ValueError:
+        return False
+    return True
 
 
 def pages() -> list[Path]:

@@ -179,3 +179,22 @@ def test_links_lead_somewhere() -> None:
         if "://" not in target and not (page.parent / target).exists()
     ]
     assert broken == []
+
+
+def _anchors(page: Path) -> set[str]:
+    """What the headings of a page are called in links, as GitHub makes it of them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def test_links_into_a_page_lead_to_a_heading() -> None:
+    """Of a link with a `#`, the heading is there."""
+    broken = [
+        f"{page.relative_to(ROOT)}: {file}#{anchor}"
+        for page in pages()
+        for file, anchor in re.findall(r"\]\(([^)\s#]*)#([^)\s]+)\)", page.read_text())
+        if "://" not in file and (page.parent / file).exists()
+        if anchor not in _anchors(page if not file else page.parent / file)
+    ]
+    assert broken == []

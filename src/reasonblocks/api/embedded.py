@@ -17,7 +17,7 @@ from ..engine.answers import Evaluation
 from ..engine.errors import Conflict, EngineError
 from ..engine.principal import LOCAL
 from ..engine.requests import EvaluateRequest, RetrieveRequest, TraceStep
-from ..errors import Rejected, SettingsError, Unavailable
+from ..errors import ReasonBlocksError, Rejected, SettingsError, Unavailable
 from ..limits import MAX_TASK
 from ..runtime.contain import describe
 from ..runtime.drivers import on_event_loop
@@ -93,7 +93,8 @@ class EmbeddedBackend:
         except Exception as error:
             if self._left() is not None:
                 runtime.dismiss(host)
-            raise SettingsError(str(error)) from error
+            known = isinstance(error, ReasonBlocksError)  # then the sentence says it all
+            raise SettingsError(str(error)) from (None if known else error)
 
     async def _engine(self) -> "Engine":
         host = self._host or self._joined()

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from ..engine.engine import Engine
 
 
+TOLD_SECONDS = 1.0
+"""Who is told why it cannot be opened mostly gives it up meanwhile; then nothing has to be logged, or tried again."""
+
+
 class EngineHost:
     """An actor: opens an engine and keeps it until it is told to leave."""
 
@@ -31,6 +35,8 @@ class EngineHost:
         self._opened: concurrent.futures.Future[Engine] = concurrent.futures.Future()
         self._leave: Callable[[], object] | None = None
         self._in_a_hurry = False
+        self._waiting = 0
+        """Those who block until it is open, and raise what keeps it from opening."""
         self._inherited: list[Engine] = []
 
     async def run(self) -> None:
@@ -49,6 +55,8 @@ class EngineHost:
             # Those who wait now are told; the next attempt will have news of its own.
             failed, self._opened = self._opened, concurrent.futures.Future()
             failed.set_exception(error)
+            if self._waiting:
+                await asyncio.sleep(TOLD_SECONDS)
             raise
         try:
             self.problem = None
@@ -78,8 +86,12 @@ class EngineHost:
     def wait(self, seconds: float) -> None:
         """Block until the engine is there, or raise what kept it from opening."""
         opened = self._opened
-        runtime.host(self)
-        opened.result(seconds)
+        self._waiting += 1
+        try:
+            runtime.host(self)
+            opened.result(seconds)
+        finally:
+            self._waiting -= 1
 
     async def current(self) -> "Engine":
         """The engine, opened if need be."""
@@ -117,6 +129,7 @@ class EngineHost:
                     "create ReasonBlocks after the fork, or start the process with spawn"
                 )
         self.engine = self._leave = None
+        self._waiting = 0
         self._opened = concurrent.futures.Future()
 
     def flush(self, seconds: float) -> bool:

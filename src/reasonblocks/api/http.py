@@ -98,6 +98,16 @@ class Endpoint:
         return Prepared(request, URL(str(url), encoded=True), headers, head)
 
 
+def _unreachable(url: httpx.URL, error: Exception) -> str:
+    """Why a request was not carried; where nobody listens, with what to do."""
+    if not isinstance(error, aiohttp.ClientConnectorError):
+        return f"{url.host}: {type(error).__name__}: {error}"
+    return (
+        f"no server can be reached at {url.scheme}://{url.netloc.decode('ascii')} ({error.os_error}): start it, or "
+        "correct base_url; `reasonblocks doctor` tries it"
+    )
+
+
 class Transport(AiohttpTransport):
     """httpx-aiohttp's transport with a short way for a request that is prepared and an answer that is read whole."""
 
@@ -114,7 +124,7 @@ class Transport(AiohttpTransport):
                 return await self._exchange_shortly(self.client, prepared, body or b"")
             return await self._exchange(self.client, prepared, body)
         except (aiohttp.ClientError, aiohttp.http.HttpProcessingError, OSError, RuntimeError, ValueError) as error:
-            raise Unavailable(f"{prepared.request.url.host}: {type(error).__name__}: {error}") from error
+            raise Unavailable(_unreachable(prepared.request.url, error)) from error
 
     async def _exchange(self, session: aiohttp.ClientSession, prepared: Prepared, body: bytes | None) -> Answer:
         async with session.request(

@@ -25,6 +25,7 @@ from .http import Answer, Endpoint, proxy_for, transports
 
 Result = TypeVar("Result")
 RETRIABLE = frozenset({408, 425, 429, 500, 502, 503, 504})
+CHECK_KEY = "check the API key: `reasonblocks doctor` asks the server about it, `reasonblocks keys create` makes one"
 SEND_SECONDS = 5.0
 """How long one delivery of events may take; they wait in the background, not in the agent."""
 SEND_AGAIN_SECONDS = 2.5
@@ -322,12 +323,21 @@ def _accepted(answer: Answer) -> Answer:
     """The answer, if the server did what was asked; otherwise the error that says why not."""
     if answer.status < 300:
         return answer
-    detail = mask(answer.content[:1000].decode("utf-8", "replace"))[:200]
+    detail = mask(_detail(answer.content))[:200]
     if answer.status in RETRIABLE:
         raise Unavailable(
             f"the server answered {answer.status}: {detail}",
             retry_after=answer.retry_after,
             failed=answer.status >= 500 and answer.retry_after is None,
         )
-    hint = "; check the API key" if answer.status in (401, 403) else ""
+    hint = f"; {CHECK_KEY}" if answer.status in (401, 403) else ""
     raise Rejected(answer.status, f"the server refused with {answer.status}: {detail}{hint}")
+
+
+def _detail(content: bytes) -> str:
+    """The sentence in which rb-api says why; of whoever else answers, whatever it says."""
+    try:
+        detail = msgspec.json.decode(content, type=dict[str, object]).get("detail")
+    except msgspec.DecodeError:
+        detail = None
+    return detail if isinstance(detail, str) else content[:1000].decode("utf-8", "replace")

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import click
+import msgspec
 
 from ..engine.keys import Keys
 from ..engine.principal import DEFAULT_ORG
@@ -34,11 +35,15 @@ def create(org: str, project: str | None, name: str, is_test: bool, **where: str
 
 @keys.command("list")
 @click.option("--org", help="Only those of this organisation.")
+@options.as_json
 @options.data_dir
 @options.database_url
-def list_keys(org: str | None, **where: str | None) -> None:
+def list_keys(org: str | None, as_json: bool, **where: str | None) -> None:
     """List the keys, without the keys themselves."""
     found = _with_keys(where, lambda held: held.list(org))
+    if as_json:
+        click.echo(options.json_text(msgspec.to_builtins(found)))
+        return
     if not found:
         whose = f" of organisation {org!r}" if org else ""
         click.echo(f"there is no key{whose} yet: run `reasonblocks keys create`", err=True)

@@ -135,7 +135,9 @@ def parse_patterns(content: bytes, shown: str, *, toml: bool = False) -> list[Pa
         raise SettingsError(f"{shown} is not {'TOML' if toml else 'JSON'}: {error}") from None
     if isinstance(value, dict) and value.keys() == {"patterns"}:
         value = value["patterns"]
-    entries = [_entry(one, place, shown) for place, one in enumerate(value if isinstance(value, list) else [value])]
+    if not isinstance(value, list):
+        return [_entry(value, shown)]
+    entries = [_entry(one, f"{shown}, pattern {_id_of(one) or place!r}") for place, one in enumerate(value)]
     names = [entry.pattern_id for entry in entries if entry.pattern_id]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
@@ -143,13 +145,16 @@ def parse_patterns(content: bytes, shown: str, *, toml: bool = False) -> list[Pa
     return entries
 
 
-def _entry(value: Any, place: int, shown: str) -> PatternEntry:
-    name = value.get("pattern_id") if isinstance(value, dict) else None
+def _id_of(value: Any) -> Any:
+    return value.get("pattern_id") if isinstance(value, dict) else None
+
+
+def _entry(value: Any, shown: str) -> PatternEntry:
     try:
         entry = msgspec.convert(value, PatternEntry)
         entry.check()
     except (msgspec.ValidationError, EngineError) as error:
-        raise SettingsError(f"{shown}, pattern {name or place!r}: {error}") from None
+        raise SettingsError(f"{shown}: {error}") from None
     return entry
 
 

@@ -54,9 +54,10 @@ def replay(runs: Path, output: str, profile: str, jobs: int, **monitors: str | N
             steps += done.steps
         if not lines_by_id:
             raise SettingsError(f"{runs} has no runs in it; expected one JSON object per line")
-    seconds = time.perf_counter() - began
+    seconds, count = time.perf_counter() - began, len(lines_by_id)
     click.echo(
-        f"{len(lines_by_id)} runs, {steps} steps in {seconds:.1f} s: {steps / max(seconds, 1e-9):.0f} steps/s", err=True
+        f"{count} run{'s' * (count != 1)}, {steps} steps in {seconds:.1f} s: {steps / max(seconds, 1e-9):.0f} steps/s",
+        err=True,
     )
 
 

@@ -6,15 +6,19 @@ from datetime import datetime
 import click
 import msgspec
 
-from ..engine.answers import Run
+from ..engine.answers import Run, RunWithSteps
+from ..engine.runs.ledger import ABANDONED
+from ..recordings import RecordedRun, RecordedStep
 from . import options
-from .sources.base import Fired, run_meant
+from .sources.base import Fired, Source, run_meant
 from .sources.choosing import Place, place
 from .table import Cell, Column, table_lines
 
 SHOWN_WHOLE = 20
 """Characters of an id that is never shortened."""
 SHORTEST = 8
+PAGE = 500
+"""Runs that are asked for at once where all are wanted."""
 FAILURES = {
     "claim_contradiction": "contradiction",
     "semantic_loop": "loop",
@@ -80,6 +84,46 @@ def show(context: click.Context, run: str, full: bool, as_json: bool, place: Pla
             click.echo(options.json_text(msgspec.to_builtins(found)))
             return
         options.echo(tree_lines(traced(source, found), options.width(), full=full))
+
+
+@runs.command()
+@click.option("-o", "--output", required=True, metavar="FILE", help="Where to write; .gz packs it, - is stdout.")
+@click.option("-n", "--limit", type=click.IntRange(min=1), default=1_000, show_default=True, help="How many at most.")
+@place
+@click.pass_context
+def export(context: click.Context, output: str, limit: int, place: Place) -> None:
+    """Write the newest runs as recordings, for `reasonblocks replay` and `reasonblocks report`.
+
+    Those that have steps, one a line. What ended with success is a success, what was abandoned or still runs nobody
+    knows, and all else is a failure.
+    """
+    from ..replay.output import written
+
+    with place.within(context.obj).open() as source, written(output) as stream:
+        count = 0
+        for run in _newest(source, limit):
+            if run.step_count:
+                stream.write(msgspec.json.encode(recorded(source.run(run.run_id))) + b"\n")
+                count += 1
+    click.echo(f"{count} run{'s' * (count != 1)} in {output}", err=True)
+
+
+def _newest(source: Source, limit: int) -> Iterator[Run]:
+    """The newest runs, as many at a time as a source gives."""
+    taken = 0
+    while taken < limit and (found := source.runs(min(PAGE, limit - taken), taken)):
+        yield from found
+        taken += len(found)
+
+
+def recorded(run: RunWithSteps) -> RecordedRun:
+    """A stored run as a recording has it."""
+    steps = [
+        RecordedStep(step.thought, step.action, step.action_input, step.observation, step.is_error)
+        for step in run.steps
+    ]
+    outcome = {None: None, ABANDONED: None, "success": "success"}.get(run.outcome, "failure")
+    return RecordedRun(run.run_id, steps, task=run.task or None, model=run.model or None, outcome=outcome)
 
 
 def run_lines(found: Sequence[Run], fired: Sequence[Fired], width: int, now: datetime) -> Iterator[str]:

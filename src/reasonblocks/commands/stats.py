@@ -95,11 +95,10 @@ def _guidance_lines(guidance: Guidance, summary: HealthSummary, width: int) -> I
 
 
 def _ended(outcomes: Mapping[str, int]) -> str:
-    total = sum(outcomes.values())
-    finished = total - outcomes.get("running", 0)
-    if not total:
-        return "none"
-    return f"{total:,}, of {finished:,} that ended {outcomes.get('success', 0):,} with success"
+    total, well, still = sum(outcomes.values()), outcomes.get("success", 0), outcomes.get("running", 0)
+    counted = {"success": well, "otherwise": total - well - still, "open": still}
+    said = ", ".join(f"{name} {number:,}" for name, number in counted.items() if number)
+    return f"{total:,} ({said})" if total else "none"
 
 
 def _many(number: int, thing: str) -> str:

@@ -8,7 +8,7 @@ from langchain.chat_models import init_chat_model
 from langchain_core.language_models import BaseChatModel
 from rich.console import Console
 from rich.live import Live
-from rich.terminal_theme import MONOKAI
+from rich.terminal_theme import TerminalTheme
 
 from ..errors import SettingsError
 from ..runtime.contain import describe
@@ -20,6 +20,31 @@ from .world import QUESTION
 THINK_SECONDS = 0.4
 """How long the scripted model seems to think where somebody watches."""
 FRAME_SECONDS = 0.1
+PICTURE = TerminalTheme(
+    background=(12, 12, 12),
+    foreground=(217, 217, 217),
+    normal=[
+        (26, 26, 26),
+        (255, 85, 110),
+        (152, 224, 36),
+        (253, 151, 31),
+        (157, 101, 255),
+        (255, 100, 150),
+        (88, 209, 235),
+        (196, 197, 181),
+    ],
+    bright=[
+        (148, 146, 130),  # what is less important still has to be read
+        (255, 85, 110),
+        (152, 224, 36),
+        (224, 213, 97),
+        (157, 101, 255),
+        (255, 100, 150),
+        (88, 209, 235),
+        (246, 246, 239),
+    ],
+)
+"""The colours of a saved picture."""
 SCRIPTED = (
     "Its model follows a script: it searches with other words, again and again, unless its prompt tells it "
     "that it does. Nothing is sent anywhere, nothing is kept."
@@ -50,7 +75,7 @@ def tell(console: Console, model: str | None = None) -> tuple[Scene, Scene]:
 
 def save_picture(console: Console, path: Path) -> None:
     """Write what was shown as an SVG that loads nothing from anywhere."""
-    picture = console.export_svg(title="reasonblocks demo", theme=MONOKAI)
+    picture = console.export_svg(title="reasonblocks demo", theme=PICTURE)
     path.write_text(re.sub(r"@font-face \{.*?\}\s*", "", picture, flags=re.DOTALL))
 
 

@@ -24,6 +24,8 @@ SIDE_BY_SIDE = 100
 _BAR = 12
 _BESIDE = "┃"
 """Stands beside what is ours among the words of the agent."""
+_UNSAID = "┊"
+"""Stands beside what would have been ours."""
 _BLANK_LINE = "\n\n"
 _FRAME = 14
 """Lines of a pane that are not the story: border, title, monitors."""
@@ -108,8 +110,9 @@ class _Story:
 def _wrapped(piece: Piece, console: Console, width: int) -> Iterator[Text]:
     """The lines of a piece; those after the first are indented as far as its text."""
     lead, text = piece
+    ours = _BESIDE in lead or _UNSAID in lead
     for place, line in enumerate(text.wrap(console, max(10, width - len(lead)))):
-        shown = lead if place == 0 or _BESIDE in lead else " " * len(lead)
+        shown = lead if place == 0 or ours else " " * len(lead)
         yield Text().append(shown, "magenta" if _BESIDE in lead else "bright_black").append_text(line)
 
 
@@ -134,7 +137,7 @@ def _guidance(moment: Moment, unsaid: list[str]) -> Iterator[Piece]:
     if notice is None:
         return
     label, colour = ("told", "magenta") if notice.applied else ("would have been told", "bright_black")
-    lead = f"   {_BESIDE} "
+    lead = f"   {_BESIDE if notice.applied else _UNSAID} "
     for source, text in zip(notice.sources, notice.texts, strict=True):
         name = source.removesuffix("Injection")
         if name == "E3":

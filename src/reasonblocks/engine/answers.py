@@ -41,14 +41,22 @@ class Evaluation(msgspec.Struct):
     """The answer of POST /monitors/evaluate."""
 
     inject: bool
+    """Whether something should be said to the model now; guardrails are the client's."""
     intervention_text: str | None
+    """What, if so."""
     failure_type: str | None
     injection_path: str | None
+    """Why: `strong` (one monitor fired), `composite` (several weak ones together), `fallback` (a pattern)."""
     intervention_source: str | None
+    """Who worded it: `template`, `e2` or `judge`."""
     fired: list[str]
+    """The monitors that reached their threshold."""
     pattern_id: str | None
+    """The pattern that was used, if one was."""
     scores: dict[str, float]
+    """From 0 to 1 by monitor; 1 is worst."""
     composite: float
+    """The weighted sum of the scores."""
     evidence: list[Evidence] = []
 
 
@@ -56,6 +64,7 @@ class Score(msgspec.Struct):
     """The answer of POST /score."""
 
     difficulty: float
+    """From 0 to 1."""
 
 
 class StepScores(msgspec.Struct):
@@ -63,6 +72,7 @@ class StepScores(msgspec.Struct):
 
     scores: dict[str, float]
     total_score: float
+    """The weighted sum of the scores."""
     fired: list[str]
 
 
@@ -153,7 +163,9 @@ class Identity(msgspec.Struct):
 
     key_id: str
     org_id: str | None
+    """`None` for an admin."""
     project_id: str | None
+    """The only project that the key is good for, if there is one."""
     is_admin: bool
 
 

@@ -44,11 +44,16 @@ class RetrieveRequest(msgspec.Struct):
     """POST /traces/retrieve. `level` is the older name of `tier`; one of them is needed."""
 
     context: Text
+    """What the agent has thought last; for E3, which is not compared with anything, it may be empty."""
     tier: Tier | None = None
+    """Needed, here or as `level`."""
     level: Tier | None = None
+    """The older name of `tier`."""
     top_k: TopK | None = None
+    """How many at most; left out, 5."""
     model: Name | None = None
     failure_type: Label | None = None
+    """Only E2 patterns about this failure."""
     org_id: Name | None = None
 
 
@@ -60,6 +65,7 @@ class TraceStep(msgspec.Struct):
     action_input: Text | None = None
     observation: Text | None = None
     observation_is_error: bool | None = None
+    """Whether the tool failed; if not, that may still be told from its words."""
 
 
 class EvaluateRequest(msgspec.Struct):
@@ -69,13 +75,18 @@ class EvaluateRequest(msgspec.Struct):
     """
 
     steps: Annotated[list[TraceStep], Meta(max_length=MAX_STEPS)] | None = None
+    """All steps so far, or with an `offset` those after it; needed without a `run_id`."""
     model: Name | None = None
     task_profile: Label | None = None
+    """Whose weights count; `coding` where it is left out."""
     weights: Weights | None = None
+    """Weights from 0 to 1 that replace those of the profile, by monitor."""
     org_id: Name | None = None
     project_id: Name | None = None
     run_id: RunId | None = None
+    """The run that these steps belong to, so that the next call can go on behind them."""
     offset: Annotated[int, Meta(ge=0, le=2**31)] | None = None
+    """How many steps of the run were sent before."""
     task: Annotated[str, Meta(max_length=MAX_TASK)] | None = None
     """What the agent was asked to do; it counts with the first steps of a run, or with a whole trace."""
 
@@ -102,26 +113,34 @@ class RunStart(msgspec.Struct, kw_only=True):
     org_id: Name | None = None
     project_id: Name | None = None
     task_profile: Label | None = None
+    """How much each monitor counts for its steps."""
     metadata: dict[str, Any] | None = None
+    """Anything to be kept with it; `reasonblocks.parent_run_id` names the run it came of."""
 
 
 class Step(msgspec.Struct, kw_only=True):
     """POST /monitor/runs/{run_id}/steps."""
 
     step_index: Annotated[int, Meta(ge=0, le=MAX_STEP_INDEX)]
+    """From 0; a step that came before changes nothing."""
     action: Text | None = None
     action_input: Text | None = None
     thought: Text | None = None
     observation: Text | None = None
     is_error: bool | None = None
+    """Whether the tool failed."""
     tokens: Count | None = None
     input_tokens: Count | None = None
     output_tokens: Count | None = None
     cache_read_tokens: Count | None = None
     step_model: Name | None = None
+    """The model that was called."""
     injections: Texts | None = None
+    """Previews of what was said to the model."""
     injection_sources: Texts | None = None
+    """Who had it said."""
     intervention_texts: Texts | None = None
+    """What was said to the model, in full."""
     monitors_fired: Texts | None = None
     failure_type: Label | None = None
     metadata: dict[str, Any] | None = None
@@ -132,6 +151,7 @@ class RunFinish(msgspec.Struct, kw_only=True):
     """POST /monitor/runs/{run_id}/finish."""
 
     outcome: Annotated[str, Meta(max_length=MAX_OUTCOME)]
+    """`success`, or what went wrong, such as `failure: TimeoutError`."""
     org_id: Name | None = None
 
 
@@ -158,7 +178,9 @@ class ProfileCreate(msgspec.Struct):
     """POST /monitor/profiles."""
 
     name: Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9_\-.]+$(?!\n)")]
+    """Letters, digits, `_`, `-` and `.`; what `task_profile` will say."""
     weights: Weights
+    """From 0 to 1 by monitor; those left out have their default."""
     description: Annotated[str, Meta(max_length=2_000)] | None = None
     org_id: Name | None = None
 
@@ -191,7 +213,9 @@ class TraceUpload(msgspec.Struct):
     steps: Annotated[list[StoredStep], Meta(max_length=MAX_STEPS)] | None = None
     outcome: Annotated[str, Meta(max_length=MAX_OUTCOME)] | None = None
     manifest: dict[str, Any] | None = None
+    """Instead of `steps`: what the calls are about."""
     calls: Annotated[list[dict[str, Any]], Meta(max_length=MAX_STEPS)] | None = None
+    """Those of the manifest."""
     org_id: Name | None = None
 
 
@@ -200,10 +224,14 @@ class PatternCreate(msgspec.Struct):
 
     tier: Tier
     fields: dict[str, Any]
+    """What it says; which fields a tier has is in `reasonblocks/schemas/pattern_schema.json`."""
     failure_type: FailureType | None = None
     gate_threshold: Share | None = None
+    """The least similarity at which it is given, where that is above the gate of its tier."""
     model_family: Label | None = None
+    """The models it is for, such as `haiku`; left out, any."""
     status: Status | None = None
+    """Only `live` ones are used."""
     org_id: Name | None = None
     pattern_id: Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^\s\x00-\x1f\x7f]+$(?!\n)")] | None = None
     """Counts for admins only; others get a new one."""
@@ -253,6 +281,7 @@ class FindingSearch(msgspec.Struct):
     query: Annotated[str, Meta(min_length=1, max_length=MAX_TEXT)]
     top_k: TopK | None = None
     score_threshold: Share | None = None
+    """The least similarity of what is found."""
     org_id: Name | None = None
 
 

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
 DAY_SECONDS = 86_400.0
+EMBEDDED = frozenset(
+    "DATA_DIR EMBEDDINGS PREVIOUS_EMBEDDINGS QDRANT_URL STALE_AFTER KEEP_DAYS MONITORS_OFF MONITOR_THRESHOLDS "
+    "TOOL_ROLES JUDGE".split()
+)
+"""Of the variables of a server, those that an embedded engine reads as well."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +36,7 @@ class EngineSettings:
     embeddings: "str | Embeddings | None" = None
     """`None` is the offline default; see `engine.embedding.adapter.resolve_embedder`."""
     previous_embeddings: str | None = field(default_factory=lambda: _text("PREVIOUS_EMBEDDINGS"))
-    """What `embeddings` was before, where that cannot be told from its name; see `engine.index.models`."""
+    """What `embeddings` was before, if that was a module of your own: needed for a switch without a gap."""
     qdrant_url: str | None = field(default_factory=lambda: _text("QDRANT_URL"))
     """A Qdrant cluster that holds the vector index of all servers; `None` is an index in each process."""
     qdrant: QdrantOptions = field(default_factory=QdrantOptions.from_environment)

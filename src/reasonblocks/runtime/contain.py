@@ -26,7 +26,7 @@ class Incidents:
             self.counts[cause] = seen + 1
         if not seen:
             logger.warning(
-                "%s (the agent goes on without it; further ones of this cause are counted, not logged)",
+                "reasonblocks: %s (the agent goes on without it; further ones of this cause are counted, not logged)",
                 sentence,
                 exc_info=error if logger.isEnabledFor(logging.DEBUG) else None,
             )

@@ -36,7 +36,7 @@ _RUN_STEP = {
     "tokens": 812,
 }
 _PATTERN_FIELDS = {
-    "observation": "The parser's fixtures are generated; editing them by hand is undone by the next build.",
+    "observation": "The fixtures of the parser are generated; editing them by hand is undone by the next build.",
     "recommended_action": "Change tools/make_fixtures.py and run it.",
     "task_context_embedding_text": "parser tests fail after a fixture was edited",
 }

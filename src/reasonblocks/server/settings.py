@@ -33,35 +33,43 @@ class ServerSettings:
     """How one server works; a value that cannot work is refused where it is given."""
 
     host: str = "127.0.0.1"
+    """The address it listens on; `0.0.0.0` is every one of this machine."""
     port: int = 8484
-    """0 takes any free one."""
+    """The port it listens on; 0 takes any free one."""
     data_dir: Path | None = None
-    """Where everything is kept; `None` keeps it in memory."""
+    """Where everything is kept: one SQLite file and an index for each process; `:memory:` keeps nothing."""
     database_url: str | None = field(default=None, repr=False)
-    """A PostgreSQL server for what is kept, which many servers may share; `None` is a file in the data directory."""
+    """PostgreSQL for the tables, which many servers may share: `postgresql+asyncpg://user:password@host/database`.
+
+    None is a file in the data directory. As a variable it shows in no list of processes.
+    """
     qdrant_url: str | None = None
-    """A Qdrant cluster for the vectors, which many servers may share; `None` is an index in the data directory."""
+    """A Qdrant cluster for the vectors, which many servers may share; none is an index in the data directory."""
     workers: int = 1
-    """Processes that serve the port."""
+    """Processes that serve the port; more than one need a `database_url` and a `qdrant_url`, which they share."""
     pool_size: int = PoolSettings.size
     """Connections to the database server that each worker keeps."""
     pool_overflow: int = PoolSettings.overflow
     """Connections beyond them while there is much to do."""
     statement_seconds: float = PoolSettings.statement_seconds
-    """How long one statement on the database server may take."""
+    """Seconds that one statement on the database server may take, or wait for another."""
     keys: tuple[Secret, ...] = ()
-    """Static keys: those of admins, who have no organisation of their own."""
+    """Static keys, separated by commas: those of admins, who have no organisation of their own and may name any."""
     embeddings: str | None = None
-    """`None` is the offline default."""
+    """What turns texts into vectors: `minilm` (offline), `PROVIDER:MODEL` of LangChain, or `package.module:attribute`.
+
+    The last is an `Embeddings`, or what makes one.
+    """
     max_body: int = MAX_BODY
     """Bytes of a request's body."""
     rate: float = 2_000.0
-    """Requests a second that a key may make for ever."""
+    """Requests a second that a key may make for ever, at each worker; a batch of events is one."""
     burst: int = 4_000
     """Requests that a key may make at once."""
     anonymous_rate: float = 50.0
-    """The same for those who show no valid key, by the address they come from."""
+    """Requests a second for those who show no valid key, by the address they come from."""
     anonymous_burst: int = 500
+    """Requests at once for those who show no valid key."""
     max_connections: int = 4_000
     """Connections at once; with fewer files allowed to the process, as many as those leave room for."""
     max_streams: int = 100
@@ -71,9 +79,9 @@ class ServerSettings:
     trusted_proxies: tuple[str, ...] = ()
     """Addresses whose X-Forwarded-For is believed; `*` is any."""
     stale_after: float = DAY_SECONDS
-    """Seconds without a sign of life after which a run counts as abandoned."""
+    """Seconds without a sign of life after which a run is closed as `abandoned`; one that waits for a person is not."""
     keep_days: float | None = None
-    """How long runs and traces are kept; `None` is for ever."""
+    """Days after which runs and traces are deleted, counted from the last sign of them; none keeps them for ever."""
     monitors_off: str = ""
     """Monitors that are not asked, such as `late_sprawl,silent_topic_drift`."""
     monitor_thresholds: str = ""
@@ -81,12 +89,13 @@ class ServerSettings:
     tool_roles: str = ""
     """What tools do whose name does not tell, such as `deploy_service=changes,poll_job=waits`."""
     judge: str | None = None
-    """A chat model, as LangChain names it, that is asked about doubtful contradictions; `None` is nobody."""
+    """A chat model, as LangChain names it, that is asked about doubtful contradictions; none asks nobody."""
     shutdown_seconds: float = 30.0
-    """How long requests in flight may take to finish once the server is asked to stop."""
+    """Seconds that requests in flight may take to finish once the server is asked to stop (SIGTERM)."""
     heartbeat_seconds: float = 15.0
-    """How often a silent stream shows that it is alive."""
+    """Seconds after which a silent stream shows that it is alive."""
     log_level: LogLevel = "info"
+    """What is logged: one JSON object a line on stderr, without keys. `warning` leaves out the line of each request."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.host, str) or not self.host.strip():

@@ -79,4 +79,5 @@ def parts(path: Path | None) -> Iterator[Finding]:
             yield ok(name, "works" + (" (tried in memory)" if held is None else f", in {held}"))
         else:
             yield problem(name, state, "run reasonblocks index rebuild" if name == "index" else "")
-    yield ok("engine", f"opened and closed in {took:.1f} s; {summary.runs:,} runs, {summary.open_runs:,} of them open")
+    counted = f"{summary.runs:,} run{'s' * (summary.runs != 1)}, {summary.open_runs:,} open"
+    yield ok("engine", f"opened and closed in {took:.1f} s; {counted}")

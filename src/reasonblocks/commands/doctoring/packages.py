@@ -51,7 +51,7 @@ def telemetry() -> Iterator[Finding]:
             f"or to {_ENDPOINTS[1]} if that is set, and else nowhere",
         )
     else:
-        yield ok(topic, f"{exporters[0]} {_version(exporters[0])}, {_without_userinfo(endpoint)}")
+        yield ok(topic, f"{exporters[0]} {_version(exporters[0])}, {without_userinfo(endpoint)}")
     if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         yield warning(topic, "OTEL_SDK_DISABLED is true: no spans leave", "unset it")
 
@@ -74,5 +74,6 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _without_userinfo(address: str) -> str:
+def without_userinfo(address: str) -> str:
+    """An address that gives no password away."""
     return re.sub(r"//[^/@]*@", "//***@", address)

@@ -128,7 +128,7 @@ def _check_texts(tier: str, fields: dict[str, Any]) -> None:
     needed = {key: fields[key] for key in _NEEDED[tier] if key in fields}
     if not needed:
         raise Invalid(
-            f"fields of an {tier} pattern has nothing that advises; expected one of {', '.join(_NEEDED[tier])}",
+            f"the fields of an {tier} pattern have nothing that advises; expected one of {', '.join(_NEEDED[tier])}",
             location=("fields",),
         )
     if not render_pattern(tier, "", needed):

@@ -62,7 +62,9 @@ _ERRORS: dict[int, ResponseSpec] = {
     404: ResponseSpec(Problem, generate_examples=False, description="Unknown, or another organisation's."),
     408: ResponseSpec(Problem, generate_examples=False, description="The body did not arrive in time."),
     409: ResponseSpec(
-        HeldSteps, generate_examples=False, description="Not that prefix of the run is held, but `have` steps of it."
+        HeldSteps,
+        generate_examples=False,
+        description="It is taken, or not that prefix of the run is held: `have` steps are.",
     ),
     413: ResponseSpec(Problem, generate_examples=False, description="The body is over the cap."),
     415: ResponseSpec(Problem, generate_examples=False, description="The body is compressed; send it as it is."),

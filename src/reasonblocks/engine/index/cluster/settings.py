@@ -24,16 +24,17 @@ class QdrantOptions:
     """Everything about a cluster but its address; a value that cannot work is refused where it is given."""
 
     api_key: Secret | None = field(default=None, repr=False)
+    """The cluster's key, masked wherever it would be shown; over plain http it can be read on the way."""
     prefix: str = "reasonblocks"
     """What the names of our collections begin with."""
     replicas: int = 2
     """Copies of each shard: with two, lookups go on while a node is down or restarted. One node keeps one."""
     shards: int | None = None
-    """Parts of a collection; `None` is Qdrant's own choice, one for each node."""
+    """Parts of a collection; none is Qdrant's own choice, one for each node."""
     quantization: Quantization = "int8"
-    """A quarter of the memory; what is found is scored again with the whole vectors, since the gates need cosines."""
+    """`int8` takes a quarter of the memory, and what is found is scored again with the whole vectors; or `none`."""
     timeout: float = 1.0
-    """Seconds that a lookup waits for an answer."""
+    """Seconds that a lookup waits for an answer; after three in vain none is made until the cluster answers again."""
 
     @classmethod
     def from_environment(cls) -> "QdrantOptions":
