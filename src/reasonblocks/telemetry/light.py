@@ -1,0 +1,226 @@
+"""The spans of a provider of our own: what OpenTelemetry's SDK would make, with less around it.
+
+The SDK's spans have a lock, copy and check every value, and are copied when they end, for they do not know who writes to them.
+Nearly all that is written to ours is our own. So where the provider is ours, too, and nobody has set limits, a span is
+the few values that its export needs. Sampler, ids, resource and processor stay the SDK's, and so does every span where
+the application has a provider.
+"""
+
+import contextlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from time import time_ns
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace import Tracer as SdkTracer
+from opentelemetry.trace import Span, SpanContext, SpanKind, Status, StatusCode, Tracer
+
+from .failures import described
+
+if TYPE_CHECKING:
+    from opentelemetry.context import Context
+    from opentelemetry.sdk.trace import SpanProcessor
+    from opentelemetry.trace import Link
+
+MOST = 128
+"""Attributes and events of one span, as the conventions have it; the oldest give way."""
+_PLAIN = frozenset({str, bool, int, float, bytes})
+_UNSET = Status(StatusCode.UNSET)
+_FOR_THE_SDK = (
+    "OTEL_ATTRIBUTE_COUNT_LIMIT",
+    "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+    "OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT",
+    "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT",
+    "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT",
+    "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+    "OTEL_SPAN_EVENT_COUNT_LIMIT",
+    "OTEL_SPAN_LINK_COUNT_LIMIT",
+    "OTEL_PYTHON_SDK_INTERNAL_METRICS_ENABLED",
+)
+"""Where one of these variables is set, the SDK's own spans do as it says."""
+
+
+def lightened(tracer: Tracer, processor: "SpanProcessor") -> Tracer:
+    """A tracer of light spans for a provider with this one processor; the same one again where the SDK's have to be."""
+    if type(tracer) is not SdkTracer or any(name in os.environ for name in _FOR_THE_SDK):
+        return tracer
+    return LightTracer(tracer, processor)
+
+
+class LightEvent(NamedTuple):
+    """An event of a span."""
+
+    name: str
+    attributes: Mapping[str, Any]
+    timestamp: int
+    dropped_attributes: int = 0
+
+
+class LightSpan(Span):
+    """A span, and what an exporter reads of it once it has ended."""
+
+    __slots__ = (
+        "_processor",
+        "attributes",
+        "context",
+        "dropped_attributes",
+        "dropped_events",
+        "end_time",
+        "events",
+        "instrumentation_scope",
+        "kind",
+        "links",
+        "name",
+        "parent",
+        "resource",
+        "start_time",
+        "status",
+    )
+    dropped_links = 0
+
+    def __init__(
+        self,
+        name: str,
+        context: SpanContext,
+        parent: SpanContext | None,
+        tracer: "LightTracer",
+        attributes: dict[str, Any],
+        start_time: int | None,
+        kind: SpanKind,
+        links: "Sequence[Link]",
+    ) -> None:
+        self.name = name
+        self.context = context
+        self.parent = parent
+        self.attributes = attributes
+        self.start_time = time_ns() if start_time is None else start_time
+        self.end_time: int | None = None
+        self.kind = kind
+        self.links = links
+        self.events: list[LightEvent] = []
+        self.status = _UNSET
+        self.dropped_attributes = self.dropped_events = 0
+        self.resource = tracer.sdk.resource
+        self.instrumentation_scope = tracer.scope
+        self._processor = tracer.processor
+
+    def get_span_context(self) -> SpanContext:
+        """Its place in the trace."""
+        return self.context
+
+    def is_recording(self) -> bool:
+        """Whether it has not ended yet."""
+        return self.end_time is None
+
+    def end(self, end_time: int | None = None) -> None:
+        """It ends, once, and is handed on."""
+        if self.end_time is None:
+            self.end_time = time_ns() if end_time is None else end_time
+            self._processor.on_end(self)  # type: ignore[arg-type]  # it has all that an exporter reads
+
+    def set_attributes(self, attributes: Mapping[str, Any]) -> None:
+        """Attributes, all at once."""
+        if self.end_time is None:
+            self.attributes.update(_kept(attributes))
+            self._bound()
+
+    def set_attribute(self, key: str, value: Any) -> None:
+        """One attribute."""
+        self.set_attributes({key: value})
+
+    def _bound(self) -> None:
+        while len(self.attributes) > MOST:
+            self.attributes.pop(next(iter(self.attributes)), None)
+            self.dropped_attributes += 1
+
+    def add_event(self, name: str, attributes: Mapping[str, Any] | None = None, timestamp: int | None = None) -> None:
+        """Something that happened."""
+        if self.end_time is None:
+            happened = time_ns() if timestamp is None else timestamp
+            self.events.append(LightEvent(name, _kept(attributes) if attributes else {}, happened))
+            if len(self.events) > MOST:
+                del self.events[0]
+                self.dropped_events += 1
+
+    def update_name(self, name: str) -> None:
+        """Another name."""
+        if self.end_time is None:
+            self.name = name
+
+    def set_status(self, status: Status | StatusCode, description: str | None = None) -> None:
+        """How it went; what was said to be well stays well."""
+        status = status if isinstance(status, Status) else Status(status, description)
+        settled = self.status.status_code is StatusCode.OK or status.status_code is StatusCode.UNSET
+        if self.end_time is None and not settled:
+            self.status = status
+
+    def record_exception(
+        self,
+        exception: BaseException,
+        attributes: Mapping[str, Any] | None = None,
+        timestamp: int | None = None,
+        escaped: bool = False,
+    ) -> None:
+        """An exception that somebody has seen."""
+        self.add_event("exception", {**described(exception, messages=True), **(attributes or {})}, timestamp)
+
+
+def _kept(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes whose values nobody changes any more."""
+    return {key: value if type(value) in _PLAIN else _frozen(value) for key, value in attributes.items()}
+
+
+def _frozen(value: Any) -> Any:
+    if value is None or isinstance(value, str | bool | int | float | bytes):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _frozen(item) for key, item in value.items()}
+    if isinstance(value, Sequence):
+        return tuple(_frozen(item) for item in value)
+    return str(value)
+
+
+class LightTracer(Tracer):
+    """Begins light spans below such as a tracer of the SDK would begin: with its sampler, its ids and its flags."""
+
+    def __init__(self, tracer: SdkTracer, processor: "SpanProcessor") -> None:
+        self.sdk = tracer
+        self.scope = tracer._instrumentation_scope
+        self.processor = processor
+
+    def start_span(
+        self,
+        name: str,
+        context: "Context | None" = None,
+        kind: SpanKind = SpanKind.INTERNAL,
+        attributes: Mapping[str, Any] | None = None,
+        links: "Sequence[Link] | None" = None,
+        start_time: int | None = None,
+        record_exception: bool = True,
+        set_status_on_exception: bool = True,
+    ) -> Span:
+        """A span that has begun. The child of one of ours is sampled as that was; of any other, as the SDK says."""
+        above = trace.get_current_span(context)
+        parent: SpanContext | None = above.get_span_context()
+        if type(above) is LightSpan:
+            place = _below(above.context, self.sdk.id_generator.generate_span_id())
+        else:
+            began = self.sdk.start_span(name, context, kind, attributes, links, start_time)
+            if not isinstance(began, ReadableSpan):
+                return began  # it is not recorded
+            place, parent, attributes = began.get_span_context(), began.parent, began.attributes
+        kept = _kept(attributes) if attributes else {}
+        return LightSpan(name, place, parent, self, kept, start_time, kind, links or ())
+
+    @contextlib.contextmanager
+    def start_as_current_span(self, name: str, *about: Any, **named: Any) -> "Iterator[Span]":
+        """As the SDK's, of which nothing here makes use."""
+        ends = named.pop("end_on_exit", True)
+        with trace.use_span(self.start_span(name, *about, **named), end_on_exit=ends) as span:
+            yield span
+
+
+def _below(parent: SpanContext, span_id: int) -> SpanContext:
+    return SpanContext(parent.trace_id, span_id, False, parent.trace_flags, parent.trace_state)
