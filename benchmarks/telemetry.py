@@ -4,8 +4,8 @@
 
 Every way calls the hooks of the same runs as LangChain would, without LangChain, whose own work is ten times ours. The
 ways take turns. After each run there is a rest, so that about as many steps come in a second as from agents whose model
-answers at once: what is sent in one request depends on it. The monitors answer at once, with all six scores, so that each
-step has everything a span may tell: a step, its evaluation, a tool, seven events.
+answers at once: how much is sent in one request depends on it. The monitors answer at once, with all six scores, so
+that each step has everything a span may tell: a step, its evaluation, a tool, seven events.
 
 Counted is the processor time of this whole process, of all its threads, until `aclose()` has returned: making events
 and spans, batching, encoding, sending, reading receipts. The first column of figures is what a step takes on the

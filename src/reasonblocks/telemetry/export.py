@@ -111,7 +111,7 @@ def _meter(meters: "MeterProvider | None") -> "Meter | None":
 
 def _providers(url: str | None) -> "tuple[TracerProvider, MeterProvider | None, Tracer]":
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics import AlwaysOffExemplarFilter, MeterProvider
     from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
     from opentelemetry.sdk.resources import SERVICE_NAME, Resource
     from opentelemetry.sdk.trace import TracerProvider
@@ -129,7 +129,10 @@ def _providers(url: str | None) -> "tuple[TracerProvider, MeterProvider | None, 
     if os.environ.get("OTEL_METRICS_EXPORTER", "").strip().lower() == "none":
         return tracers, None, tracer
     reader = PeriodicExportingMetricReader(OTLPMetricExporter(url and f"{url}/v1/metrics"))
-    return tracers, MeterProvider([reader], resource=resource, shutdown_on_exit=False), tracer
+    # An exemplar for each duration costs more than the duration; whoever wants them can say so.
+    exemplars = None if os.environ.get("OTEL_METRICS_EXEMPLAR_FILTER") else AlwaysOffExemplarFilter()
+    meters = MeterProvider([reader], resource=resource, exemplar_filter=exemplars, shutdown_on_exit=False)
+    return tracers, meters, tracer
 
 
 _exports: weakref.WeakSet[Export] = weakref.WeakSet()

@@ -1,6 +1,6 @@
 """The spans of a provider of our own: what OpenTelemetry's SDK would make, with less around it.
 
-The SDK's spans have a lock, copy and check every value, and are copied when they end, for they do not know who writes to them.
+The SDK's spans have locks, copy and check every value, and are copied when they end, since anybody may write to them.
 Nearly all that is written to ours is our own. So where the provider is ours, too, and nobody has set limits, a span is
 the few values that its export needs. Sampler, ids, resource and processor stay the SDK's, and so does every span where
 the application has a provider.
@@ -18,6 +18,7 @@ from opentelemetry.sdk.trace import Tracer as SdkTracer
 from opentelemetry.trace import Span, SpanContext, SpanKind, Status, StatusCode, Tracer
 
 from .failures import described
+from .pens import Pen
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -189,6 +190,7 @@ class LightTracer(Tracer):
         self.sdk = tracer
         self.scope = tracer._instrumentation_scope
         self.processor = processor
+        self.pen = LightPen(self)
 
     def start_span(
         self,
@@ -215,11 +217,44 @@ class LightTracer(Tracer):
         return LightSpan(name, place, parent, self, kept, start_time, kind, links or ())
 
     @contextlib.contextmanager
-    def start_as_current_span(self, name: str, *about: Any, **named: Any) -> "Iterator[Span]":
+    def start_as_current_span(  # type: ignore[override]  # the API's own kind of context manager is not public
+        self, name: str, *about: Any, **named: Any
+    ) -> Iterator[Span]:
         """As the SDK's, of which nothing here makes use."""
         ends = named.pop("end_on_exit", True)
         with trace.use_span(self.start_span(name, *about, **named), end_on_exit=ends) as span:
             yield span
+
+
+class LightPen(Pen):
+    """Writes to light spans; what we write needs no copy of its values."""
+
+    __slots__ = ()
+    _tracer: LightTracer
+
+    def child(
+        self, name: str, parent: Span, attributes: Mapping[str, Any] | None, start_time: int | None = None
+    ) -> Span:
+        """A span below another one."""
+        if type(parent) is not LightSpan:
+            return super().child(name, parent, attributes, start_time)
+        tracer, above = self._tracer, parent.context
+        place = _below(above, tracer.sdk.id_generator.generate_span_id())
+        kept = dict(attributes) if attributes else {}
+        return LightSpan(name, place, above, tracer, kept, start_time, SpanKind.INTERNAL, ())
+
+    def attributes(self, span: Any, attributes: Mapping[str, Any]) -> None:
+        """Attributes, all at once."""
+        if span.end_time is None:
+            span.attributes.update(attributes)
+
+    def events(self, span: Any, name: str, each: Sequence[Mapping[str, Any]], when: int | None = None) -> None:
+        """Events of one name."""
+        if span.end_time is None and len(span.events) + len(each) <= MOST:
+            happened = time_ns() if when is None else when
+            span.events += [LightEvent(name, attributes, happened) for attributes in each]
+        else:
+            super().events(span, name, each, when)
 
 
 def _below(parent: SpanContext, span_id: int) -> SpanContext:

@@ -1,7 +1,7 @@
 """Spans as the body of an OTLP request, in protobuf's format, written straight from what they hold.
 
-OpenTelemetry's exporter makes an object of protobuf for every attribute first, which takes twice as long as it took to make
-the spans. Here most attributes are a look-up: their names are few, and so are most of their values.
+OpenTelemetry's exporter makes an object of protobuf for every attribute first, which takes twice as long as making the
+spans did. Here most attributes are a look-up: their names are few, and so are most of their values.
 """
 
 import struct
