@@ -7,7 +7,7 @@ ways take turns. After each run there is a rest, so that about as many steps com
 answers at once: how much is sent in one request depends on it. The monitors answer at once, with all six scores, so
 that each step has everything a span may tell: a step, its evaluation, a tool, seven events.
 
-Counted is the processor time of this whole process, of all its threads, until `aclose()` has returned: making events
+Counted is the processor time of this whole process, of all its threads, until everything has left it: making events
 and spans, batching, encoding, sending, reading receipts. The first column of figures is what a step takes on the
 agent's own thread (of all runs the lower quartile, since what else a machine does only ever adds); the second is all
 the rest, divided by the steps (of all rounds the median). What receives is another process and is not counted; it
@@ -85,8 +85,11 @@ class Way(Protocol):
     async def run(self, steps: int) -> None:
         """A whole run."""
 
-    async def close(self) -> None:
+    async def flush(self) -> None:
         """Have everything leave the process."""
+
+    async def close(self) -> None:
+        """It is over."""
 
 
 class Ours:
@@ -96,7 +99,8 @@ class Ours:
         self._rb = ReasonBlocks("rb_live_bench", base_url=url, e_traces_enabled=False, **settings)
         self._hooks = self._rb.middleware(agent_name="bench")
         self._model = ScriptedModel([])
-        self._provider = settings.get("otel")
+        export, given = self._rb._tracing and self._rb._tracing._export, settings.get("otel")
+        self._provider = export._tracers if export else given if isinstance(given, TracerProvider) else None
 
     async def run(self, steps: int) -> None:
         """A whole run."""
@@ -124,11 +128,15 @@ class Ours:
         await self._hooks.awrap_tool_call(ToolCallRequest(call, lookup, state, RUNTIME), tool)
         state["messages"].append(result)
 
-    async def close(self) -> None:
-        """Have everything leave the process."""
-        await self._rb.aclose()
-        if isinstance(self._provider, TracerProvider):
+    async def flush(self) -> None:
+        """Have everything leave the process; nothing is torn down, for that is no cost of a step."""
+        await self._hooks.aclose()
+        if self._provider is not None:
             await asyncio.to_thread(self._provider.force_flush)
+
+    async def close(self) -> None:
+        """It is over."""
+        await self._rb.aclose()
 
 
 class ByHand:
@@ -156,9 +164,12 @@ class ByHand:
         span.set_attributes(dict(step.attributes or {}))
         span.end()
 
-    async def close(self) -> None:
+    async def flush(self) -> None:
         """Have everything leave the process."""
         await asyncio.to_thread(self._provider.force_flush)
+
+    async def close(self) -> None:
+        """It is over."""
 
 
 def recording(exporter: SpanExporter) -> TracerProvider:
@@ -220,7 +231,7 @@ class Found:
             self.on_thread.append(took * 1000 / chosen.steps)
             taken += took
             await asyncio.sleep(chosen.rest / 1000)
-        await way.close()
+        await way.flush()
         self.elsewhere.append((time.process_time() - began - taken) * 1000 / (chosen.runs * chosen.steps))
 
     @property
@@ -250,6 +261,8 @@ async def measured(receiver: Receiver, chosen: argparse.Namespace) -> dict[str, 
             before = await asyncio.to_thread(receiver.counts)
             await found[name].measure(way, chosen)
             found[name].counts.add(before, await asyncio.to_thread(receiver.counts))
+    for way in ways.values():
+        await way.close()
     if TOGETHER in ways and not exporter.count:
         raise SystemExit("nothing was recorded")
     return found

@@ -9,6 +9,9 @@ from opentelemetry.sdk.trace.export import SpanExportResult
 from ..runtime.contain import incidents
 from . import otlp
 
+MOST_BYTES = 32_000_000
+"""Of one body; what to do with more is the SDK's to say."""
+
 
 class QuickSpanExporter(OTLPSpanExporter):
     """Sends as the SDK's does: its address, headers, certificates, compression, retries and patience are the same.
@@ -28,5 +31,7 @@ class QuickSpanExporter(OTLPSpanExporter):
         except Exception as error:
             incidents.note("writing spans quickly", error)
             self.quick = False
+            return super().export(spans)
+        if len(body) > MOST_BYTES:
             return super().export(spans)
         return SpanExportResult.SUCCESS if client.export(body).success else SpanExportResult.FAILURE

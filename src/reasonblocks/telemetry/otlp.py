@@ -52,8 +52,8 @@ def span(one: Any) -> bytes:
         bytes((0x30, _KINDS[one.kind.name])),
         _times(0x39, one.start_time, 0x41, one.end_time),
         _attributes(0x4A, one.attributes),
-        *[_event(event) for event in one.events],
-        *[_link(link) for link in one.links],
+        *map(_event, one.events),
+        *map(_link, one.links),
         _counted(0x50, one.dropped_attributes),
         _counted(0x60, one.dropped_events),
         _counted(0x70, one.dropped_links),
@@ -64,8 +64,15 @@ def span(one: Any) -> bytes:
 
 
 def _event(event: Any) -> bytes:
-    body = b"\x09" + _fixed64(event.timestamp) + _text(0x12, event.name) + _attributes(0x1A, event.attributes or {})
-    return _field(0x5A, body + _counted(0x20, event.dropped_attributes))
+    name = _known.get((0x12, event.name, str, None)) or _event_name(event.name)
+    body = b"\x09" + _fixed64(event.timestamp) + name + _attributes(0x1A, event.attributes or {})
+    return _field(0x5A, body + _counted(0x20, event.dropped_attributes) if event.dropped_attributes else body)
+
+
+def _event_name(name: str) -> bytes:
+    encoded = _text(0x12, name)
+    _remember((0x12, name, str, None), encoded)
+    return encoded
 
 
 def _link(link: Any) -> bytes:
