@@ -1,11 +1,11 @@
 """What telemetry and spans cost a step: processor time over the same pipeline without them, in one run.
 
-    python benchmarks/telemetry.py [--rounds 9] [--runs 20] [--steps 10] [--rest 50] [--metrics] [--check]
+    python benchmarks/telemetry.py [--rounds 9] [--runs 25] [--steps 10] [--rest 250] [--metrics] [--check]
 
 Every way calls the hooks of the same runs as LangChain would, without LangChain, whose own work is ten times ours. The
-ways take turns. After each run there is a rest, so that about as many steps come in a second as from agents whose model
-answers at once: how much is sent in one request depends on it. The monitors answer at once, with all six scores, so
-that each step has everything a span may tell: a step, its evaluation, a tool, seven events.
+ways take turns. After every five runs there is a rest, so that about as many steps come in a second as from agents
+whose model answers at once: how much is sent in one request depends on it. The monitors answer at once, with all six
+scores, so that each step has everything a span may tell: a step, its evaluation, a tool, seven events.
 
 Counted is the processor time of this whole process, of all its threads, until everything has left it: making events
 and spans, batching, encoding, sending, reading receipts. The first column of figures is what a step takes on the
@@ -58,6 +58,7 @@ SCORES = dict.fromkeys(
 )
 RUNTIME: Any = Runtime()
 SPANS_OF_A_STEP = 3
+IN_A_ROW = 5
 WITHOUT = "without"
 ALONE = "telemetry"
 TOGETHER = "telemetry and spans, recorded"
@@ -224,13 +225,14 @@ class Found:
     async def measure(self, way: Way, chosen: argparse.Namespace) -> None:
         """One round."""
         began, taken = time.process_time(), 0.0
-        for _ in range(chosen.runs):
+        for number in range(chosen.runs):
             before = time.thread_time()
             await way.run(chosen.steps)
             took = time.thread_time() - before
             self.on_thread.append(took * 1000 / chosen.steps)
             taken += took
-            await asyncio.sleep(chosen.rest / 1000)
+            if number % IN_A_ROW == IN_A_ROW - 1:
+                await asyncio.sleep(chosen.rest / 1000)
         await way.flush()
         self.elsewhere.append((time.process_time() - began - taken) * 1000 / (chosen.runs * chosen.steps))
 
@@ -272,9 +274,9 @@ def main() -> None:
     """Print one line per way: what a step costs, what that is more than without, and as a ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--runs", type=int, default=20, help="of each way in a round")
+    parser.add_argument("--runs", type=int, default=25, help="of each way in a round")
     parser.add_argument("--steps", type=int, default=10, help="of each run")
-    parser.add_argument("--rest", type=float, default=50.0, help="milliseconds after each run")
+    parser.add_argument("--rest", type=float, default=250.0, help="milliseconds after every five runs")
     parser.add_argument("--metrics", action="store_true", help="with a meter provider that somebody reads, too")
     parser.add_argument("--only", nargs="*", help="these ways, besides the one without")
     parser.add_argument("--check", action="store_true", help="end with an error if a bar is missed")

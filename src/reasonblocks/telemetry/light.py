@@ -17,6 +17,9 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace import Tracer as SdkTracer
 from opentelemetry.trace import Span, SpanContext, SpanKind, Status, StatusCode, Tracer
 
+from ..types import MonitorEvaluation
+from . import semantics
+from .content import evaluated
 from .failures import described
 from .pens import Pen
 
@@ -59,23 +62,37 @@ class LightEvent(NamedTuple):
     dropped_attributes: int = 0
 
 
+class LightScores(NamedTuple):
+    """The events of all scores of one evaluation, which are alike but for the score."""
+
+    scores: dict[str, float]
+    fired: Sequence[str]
+    timestamp: int
+
+    def events(self) -> list[LightEvent]:
+        """Each by itself."""
+        each = evaluated(MonitorEvaluation(scores=self.scores, fired=tuple(self.fired)), explained=False)
+        return [LightEvent(semantics.EVENT_EVALUATION, attributes, self.timestamp) for attributes in each]
+
+
 class LightSpan(Span):
     """A span, and what an exporter reads of it once it has ended."""
 
     __slots__ = (
+        "_events",
         "_processor",
         "attributes",
         "context",
         "dropped_attributes",
         "dropped_events",
         "end_time",
-        "events",
         "instrumentation_scope",
         "kind",
         "links",
         "name",
         "parent",
         "resource",
+        "scores",
         "start_time",
         "status",
     )
@@ -100,7 +117,8 @@ class LightSpan(Span):
         self.end_time: int | None = None
         self.kind = kind
         self.links = links
-        self.events: list[LightEvent] = []
+        self._events: list[LightEvent] = []
+        self.scores: LightScores | None = None
         self.status = _UNSET
         self.dropped_attributes = self.dropped_events = 0
         self.resource = tracer.sdk.resource
@@ -140,10 +158,20 @@ class LightSpan(Span):
         """Something that happened."""
         if self.end_time is None:
             happened = time_ns() if timestamp is None else timestamp
-            self.events.append(LightEvent(name, _kept(attributes) if attributes else {}, happened))
-            if len(self.events) > MOST:
-                del self.events[0]
+            self._events.append(LightEvent(name, _kept(attributes) if attributes else {}, happened))
+            if len(self._events) > MOST:
+                del self._events[0]
                 self.dropped_events += 1
+
+    @property
+    def events(self) -> Sequence[LightEvent]:
+        """All that happened."""
+        return self._events if self.scores is None else [*self.scores.events(), *self._events]
+
+    @property
+    def told(self) -> tuple[LightScores | None, Sequence[LightEvent]]:
+        """The same, for those who know how to write scores."""
+        return self.scores, self._events
 
     def update_name(self, name: str) -> None:
         """Another name."""
@@ -250,11 +278,18 @@ class LightPen(Pen):
 
     def events(self, span: Any, name: str, each: Sequence[Mapping[str, Any]], when: int | None = None) -> None:
         """Events of one name."""
-        if span.end_time is None and len(span.events) + len(each) <= MOST:
+        if span.end_time is None and len(span._events) + len(each) <= MOST:
             happened = time_ns() if when is None else when
-            span.events += [LightEvent(name, attributes, happened) for attributes in each]
+            span._events += [LightEvent(name, attributes, happened) for attributes in each]
         else:
             super().events(span, name, each, when)
+
+    def scores(self, span: Any, evaluation: MonitorEvaluation, when: int | None, *, explained: bool) -> None:
+        """An event for each score of the monitors."""
+        if explained or span.scores is not None or span.end_time is not None:
+            super().scores(span, evaluation, when, explained=explained)
+        else:
+            span.scores = LightScores(evaluation.scores, evaluation.fired, time_ns() if when is None else when)
 
 
 def _below(parent: SpanContext, span_id: int) -> SpanContext:

@@ -8,6 +8,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..types import MonitorEvaluation
+from . import semantics
+from .content import evaluated
 from .place import within
 
 if TYPE_CHECKING:
@@ -39,6 +42,10 @@ class Pen:
         """Events of one name."""
         for attributes in each:
             span.add_event(name, attributes, when)
+
+    def scores(self, span: "Span", evaluation: MonitorEvaluation, when: int | None, *, explained: bool) -> None:
+        """An event for each score of the monitors; with their words, if those are to be `explained`."""
+        self.events(span, semantics.EVENT_EVALUATION, evaluated(evaluation, explained=explained), when)
 
 
 class SdkPen(Pen):

@@ -178,8 +178,7 @@ class RunSpans(NoSpans):
         self._attributes[semantics.STEP_GATE] = prepared.gate
         self._attributes[semantics.STEP_ADDED_MS] = round(prepared.added_seconds * 1000, 3)
         if prepared.evaluation is not None:
-            results = content.evaluated(prepared.evaluation, explained=self.captures)
-            self._pen.events(step, semantics.EVENT_EVALUATION, results, when)
+            self._pen.scores(step, prepared.evaluation, when, explained=self.captures)
 
     def _retrieval(self, step: "Span", prepared: Prepared, one: Performed) -> "Span":
         found = sum(len(queued.pending) for queued in prepared.queued if type(queued.injection).__name__ == one.name)
