@@ -118,14 +118,14 @@ def _providers(url: str | None) -> "tuple[TracerProvider, MeterProvider | None, 
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
     from .exporter import QuickSpanExporter
-    from .light import lightened
+    from .light import own
 
     named = os.environ.get("OTEL_SERVICE_NAME") or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
     resource = Resource.create({} if named else {SERVICE_NAME: SERVICE})
     tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
     processor = BatchSpanProcessor(QuickSpanExporter(url and f"{url}/v1/traces"))
     tracers.add_span_processor(processor)
-    tracer = lightened(tracers.get_tracer(semantics.SCOPE, __version__, schema_url=semantics.SCHEMA_URL), processor)
+    tracer = own(tracers.get_tracer(semantics.SCOPE, __version__, schema_url=semantics.SCHEMA_URL), processor)
     if os.environ.get("OTEL_METRICS_EXPORTER", "").strip().lower() == "none":
         return tracers, None, tracer
     reader = PeriodicExportingMetricReader(OTLPMetricExporter(url and f"{url}/v1/metrics"))

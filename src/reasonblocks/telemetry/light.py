@@ -1,20 +1,23 @@
-"""The spans of a provider of our own: what OpenTelemetry's SDK would make, with less around it.
+"""Light spans: what OpenTelemetry's SDK would make, with less around it.
 
 The SDK's spans have locks, copy and check every value, and are copied when they end, since anybody may write to them.
-Nearly all that is written to ours is our own. So where the provider is ours, too, and nobody has set limits, a span is
-the few values that its export needs. Sampler, ids, resource and processor stay the SDK's, and so does every span where
-the application has a provider.
+Nearly all that is written to ours is our own, so a span is the few values that its export needs. That is so where the
+provider is our own, and where it is an application's and the SDK's, with nothing in it that looks at a span before it
+has ended: sampler, ids, resource and processors are the same, and get what they would have got. Where a processor of
+another kind, a sampler of one's own or a limit is set, and with any other implementation, spans are the provider's.
 """
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import time_ns
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from opentelemetry import trace
-from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace import Event, ReadableSpan, SynchronousMultiSpanProcessor, sampling
 from opentelemetry.sdk.trace import Tracer as SdkTracer
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 from opentelemetry.trace import Span, SpanContext, SpanKind, Status, StatusCode, Tracer
 
 from ..types import MonitorEvaluation
@@ -29,28 +32,53 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Link
 
 MOST = 128
-"""Attributes and events of one span, as the conventions have it; the oldest give way."""
+"""Attributes and events of one span, as the SDK has it; the oldest give way."""
+INTERNAL_METRICS = "OTEL_PYTHON_SDK_INTERNAL_METRICS_ENABLED"
+"""Where this variable is set, the SDK counts its own spans."""
 _PLAIN = frozenset({str, bool, int, float, bytes})
 _UNSET = Status(StatusCode.UNSET)
-_FOR_THE_SDK = (
-    "OTEL_ATTRIBUTE_COUNT_LIMIT",
-    "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT",
-    "OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT",
-    "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT",
-    "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT",
-    "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT",
-    "OTEL_SPAN_EVENT_COUNT_LIMIT",
-    "OTEL_SPAN_LINK_COUNT_LIMIT",
-    "OTEL_PYTHON_SDK_INTERNAL_METRICS_ENABLED",
-)
-"""Where one of these variables is set, the SDK's own spans do as it says."""
+_PASSIVE = (BatchSpanProcessor, SimpleSpanProcessor)
+"""Those that look at a span only once it has ended."""
+_SAMPLERS = (sampling.StaticSampler, sampling.TraceIdRatioBased)
+"""Those that say the same of all spans of a trace."""
+_made: weakref.WeakKeyDictionary[SdkTracer, "LightTracer"] = weakref.WeakKeyDictionary()
 
 
-def lightened(tracer: Tracer, processor: "SpanProcessor") -> Tracer:
-    """A tracer of light spans for a provider with this one processor; the same one again where the SDK's have to be."""
-    if type(tracer) is not SdkTracer or any(name in os.environ for name in _FOR_THE_SDK):
+def own(tracer: Tracer, processor: "SpanProcessor") -> Tracer:
+    """A tracer of light spans for a provider of ours with this one processor, which takes them as they are."""
+    return LightTracer(tracer, processor.on_end) if _is_known(tracer) else tracer
+
+
+def of_application(tracer: Tracer) -> Tracer:
+    """The same for an application's provider, if nobody could tell the difference."""
+    known = getattr(tracer, "_tracer", tracer)  # behind one that was made before there was a provider
+    if not _is_known(known) or not _is_passive(known.span_processor):
         return tracer
-    return LightTracer(tracer, processor)
+    light = _made.get(known)
+    if light is None:
+        hand_on = known.span_processor.on_end
+        light = _made[known] = LightTracer(known, lambda span: hand_on(_readable(span)))
+    return light
+
+
+def _is_known(tracer: Any) -> "TypeGuard[SdkTracer]":
+    """Whether a tracer is the SDK's own, its limits are the usual ones, and children are sampled as their parents."""
+    if type(tracer) is not SdkTracer or INTERNAL_METRICS in os.environ:
+        return False
+    limits, sampler = tracer._span_limits, tracer.sampler
+    counts = (limits.max_span_attributes, limits.max_events, limits.max_event_attributes)
+    unlimited = limits.max_attribute_length is None and limits.max_span_attribute_length is None
+    if not unlimited or any(count != MOST for count in counts):
+        return False
+    if isinstance(sampler, sampling.ParentBased):
+        return type(sampler).__module__ == sampling.__name__ and sampler._local_parent_sampled is sampling.ALWAYS_ON
+    return type(sampler) in _SAMPLERS
+
+
+def _is_passive(processor: Any) -> bool:
+    return type(processor) is SynchronousMultiSpanProcessor and all(
+        type(one) in _PASSIVE for one in processor._span_processors
+    )
 
 
 class LightEvent(NamedTuple):
@@ -80,18 +108,16 @@ class LightSpan(Span):
 
     __slots__ = (
         "_events",
-        "_processor",
+        "_tracer",
         "attributes",
         "context",
         "dropped_attributes",
         "dropped_events",
         "end_time",
-        "instrumentation_scope",
         "kind",
         "links",
         "name",
         "parent",
-        "resource",
         "scores",
         "start_time",
         "status",
@@ -121,9 +147,17 @@ class LightSpan(Span):
         self.scores: LightScores | None = None
         self.status = _UNSET
         self.dropped_attributes = self.dropped_events = 0
-        self.resource = tracer.sdk.resource
-        self.instrumentation_scope = tracer.scope
-        self._processor = tracer.processor
+        self._tracer = tracer
+
+    @property
+    def resource(self) -> Any:
+        """Who makes it."""
+        return self._tracer.sdk.resource
+
+    @property
+    def instrumentation_scope(self) -> Any:
+        """On whose behalf."""
+        return self._tracer.scope
 
     def get_span_context(self) -> SpanContext:
         """Its place in the trace."""
@@ -137,7 +171,7 @@ class LightSpan(Span):
         """It ends, once, and is handed on."""
         if self.end_time is None:
             self.end_time = time_ns() if end_time is None else end_time
-            self._processor.on_end(self)  # type: ignore[arg-type]  # it has all that an exporter reads
+            self._tracer.hand_on(self)
 
     def set_attributes(self, attributes: Mapping[str, Any]) -> None:
         """Attributes, all at once."""
@@ -214,10 +248,11 @@ def _frozen(value: Any) -> Any:
 class LightTracer(Tracer):
     """Begins light spans below such as a tracer of the SDK would begin: with its sampler, its ids and its flags."""
 
-    def __init__(self, tracer: SdkTracer, processor: "SpanProcessor") -> None:
+    def __init__(self, tracer: SdkTracer, hand_on: Callable[[Any], None]) -> None:
         self.sdk = tracer
         self.scope = tracer._instrumentation_scope
-        self.processor = processor
+        self.hand_on = hand_on
+        """Takes spans that have ended."""
         self.pen = LightPen(self)
 
     def start_span(
@@ -252,6 +287,42 @@ class LightTracer(Tracer):
         ends = named.pop("end_on_exit", True)
         with trace.use_span(self.start_span(name, *about, **named), end_on_exit=ends) as span:
             yield span
+
+
+class _Events(Sequence[Event]):
+    """The events of a light span as the SDK has them, made when somebody asks."""
+
+    __slots__ = ("_span",)
+
+    def __init__(self, span: LightSpan) -> None:
+        self._span = span
+
+    def __len__(self) -> int:
+        return len(self._span.events)
+
+    def __getitem__(self, index: Any) -> Any:
+        return list(self)[index]
+
+    def __iter__(self) -> Iterator[Event]:
+        return (Event(event.name, event.attributes, event.timestamp) for event in self._span.events)
+
+
+def _readable(span: LightSpan) -> ReadableSpan:
+    """A light span that has ended as every exporter knows them."""
+    return ReadableSpan(
+        name=span.name,
+        context=span.context,
+        parent=span.parent,
+        resource=span.resource,
+        attributes=span.attributes,
+        events=_Events(span),
+        links=span.links,
+        kind=span.kind,
+        status=span.status,
+        start_time=span.start_time,
+        end_time=span.end_time,
+        instrumentation_scope=span.instrumentation_scope,
+    )
 
 
 class LightPen(Pen):

@@ -19,7 +19,7 @@ from ..steering.plan import Prepared
 from ..types import StepLogEntry
 from . import content, semantics
 from .failures import add_exception, described, fail
-from .pens import pen_for
+from .pens import Pen
 from .place import traceparent_of, within
 from .providers import others, provider_of
 from .untraced import NO_TOOL_SPAN, NoSpans, ToolSpan
@@ -83,9 +83,9 @@ class RunSpans(NoSpans):
     )
     recording = True
 
-    def __init__(self, manner: Manner, span: "Span", common: Attributes) -> None:
+    def __init__(self, manner: Manner, span: "Span", common: Attributes, pen: Pen) -> None:
         self._manner = manner
-        self._pen = pen_for(manner.tracer, span)
+        self._pen = pen
         self._root = span
         self._run_span: Span | None = span
         """`None` once it has ended; its children still name it as their parent."""

@@ -16,6 +16,7 @@ from ..runtime.contain import contain
 from ..settings import Otel, otel_chat
 from . import semantics
 from .metrics import Metrics, Stats
+from .pens import lightest, pen_for
 from .place import place_of
 from .spans import Manner, RunSpans
 from .untraced import NO_SPANS, NoSpans, Unsampled
@@ -154,14 +155,15 @@ def _begun(manner: Manner, run_id: str, facts: Mapping[str, Any], parent_id: str
         context = trace.set_span_in_context(trace.NonRecordingSpan(linked))
     common = _common(run_id, facts, origin)
     name = common.get(semantics.AGENT_NAME)
-    span = manner.tracer.start_span(
+    tracer = lightest(manner.tracer)
+    span = tracer.start_span(
         f"{semantics.INVOKE_AGENT} {name}" if name else semantics.INVOKE_AGENT,
         context,
         attributes={**common, **_about(facts, parent_id, origin)},
         links=_links(linked, caller, origin),
     )
     if span.is_recording():
-        return RunSpans(manner, span, common)
+        return RunSpans(manner, span, common, pen_for(tracer, span))
     known = span.get_span_context()
     return Unsampled(span) if known.is_valid and known != caller else NO_SPANS
 
