@@ -51,13 +51,17 @@ def own(tracer: Tracer, processor: "SpanProcessor") -> Tracer:
 
 def of_application(tracer: Tracer) -> Tracer:
     """The same for an application's provider, if nobody could tell the difference."""
-    known = getattr(tracer, "_tracer", tracer)  # behind one that was made before there was a provider
+    known: Any = tracer if type(tracer) is SdkTracer else getattr(tracer, "_tracer", None)  # of a proxy
+    if type(known) is not SdkTracer:
+        return tracer
+    light, processors = _made.get(known), getattr(known.span_processor, "_span_processors", None)
+    if light is not None and light.checked == (processors, known.sampler):
+        return light
     if not _is_known(known) or not _is_passive(known.span_processor):
         return tracer
-    light = _made.get(known)
-    if light is None:
-        hand_on = known.span_processor.on_end
-        light = _made[known] = LightTracer(known, lambda span: hand_on(_readable(span)))
+    hand_on = known.span_processor.on_end
+    light = _made[known] = LightTracer(known, lambda span: hand_on(_readable(span)))
+    light.checked = processors, known.sampler
     return light
 
 
@@ -253,6 +257,8 @@ class LightTracer(Tracer):
         self.scope = tracer._instrumentation_scope
         self.hand_on = hand_on
         """Takes spans that have ended."""
+        self.checked: tuple[object, object] | None = None
+        """The processors and the sampler that an application's provider had when it was looked at."""
         self.pen = LightPen(self)
 
     def start_span(
@@ -272,10 +278,11 @@ class LightTracer(Tracer):
         if type(above) is LightSpan:
             place = _below(above.context, self.sdk.id_generator.generate_span_id())
         else:
-            began = self.sdk.start_span(name, context, kind, attributes, links, start_time)
+            # Without the attributes, at which no sampler looks that is asked here.
+            began = self.sdk.start_span(name, context, kind, None, links, start_time)
             if not isinstance(began, ReadableSpan):
                 return began  # it is not recorded
-            place, parent, attributes = began.get_span_context(), began.parent, began.attributes
+            place, parent = began.context, began.parent
         kept = _kept(attributes) if attributes else {}
         return LightSpan(name, place, parent, self, kept, start_time, kind, links or ())
 

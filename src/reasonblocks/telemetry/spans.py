@@ -20,7 +20,7 @@ from ..types import StepLogEntry
 from . import content, semantics
 from .failures import add_exception, described, fail
 from .pens import Pen
-from .place import traceparent_of, within
+from .place import Place, traceparent_of, within
 from .providers import others, provider_of
 from .untraced import NO_TOOL_SPAN, NoSpans, ToolSpan
 
@@ -74,6 +74,7 @@ class RunSpans(NoSpans):
         "_model_id",
         "_others",
         "_pen",
+        "_place",
         "_problems",
         "_root",
         "_run_span",
@@ -86,6 +87,7 @@ class RunSpans(NoSpans):
     def __init__(self, manner: Manner, span: "Span", common: Attributes, pen: Pen) -> None:
         self._manner = manner
         self._pen = pen
+        self._place = Place()
         self._root = span
         self._run_span: Span | None = span
         """`None` once it has ended; its children still name it as their parent."""
@@ -157,7 +159,7 @@ class RunSpans(NoSpans):
 
     def here(self) -> "Context | None":
         """The context of the step, or of the run between steps."""
-        return within(self._step or self._root)
+        return self._place.within(self._step or self._root)
 
     @contained
     def prepared(self, prepared: Prepared, performed: Sequence[Performed]) -> None:
