@@ -191,7 +191,9 @@ def test_c42_limits_hold(run: Run) -> None:
 def test_c42_a_light_span_has_bounds() -> None:
     """Whoever writes to the current span cannot make it grow without end."""
     provider, memory = provider_of()
-    span = light.of_application(provider.get_tracer("x")).start_span("one")
+    tracer = light.of_application(provider.get_tracer("x"))
+    assert tracer is not None
+    span = tracer.start_span("one")
     for number in range(light.MOST + 10):
         span.add_event(f"event {number}")
         span.set_attribute(f"attribute {number}", object())

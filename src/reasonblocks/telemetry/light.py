@@ -9,7 +9,6 @@ another kind, a sampler of one's own or a limit is set, and with any other imple
 
 import contextlib
 import os
-import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from time import time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
@@ -41,7 +40,6 @@ _PASSIVE = (BatchSpanProcessor, SimpleSpanProcessor)
 """Those that look at a span only once it has ended."""
 _SAMPLERS = (sampling.StaticSampler, sampling.TraceIdRatioBased)
 """Those that say the same of all spans of a trace."""
-_made: weakref.WeakKeyDictionary[SdkTracer, "LightTracer"] = weakref.WeakKeyDictionary()
 
 
 def own(tracer: Tracer, processor: "SpanProcessor") -> Tracer:
@@ -49,19 +47,18 @@ def own(tracer: Tracer, processor: "SpanProcessor") -> Tracer:
     return LightTracer(tracer, processor.on_end) if _is_known(tracer) else tracer
 
 
-def of_application(tracer: Tracer) -> Tracer:
-    """The same for an application's provider, if nobody could tell the difference."""
-    known: Any = tracer if type(tracer) is SdkTracer else getattr(tracer, "_tracer", None)  # of a proxy
-    if type(known) is not SdkTracer:
-        return tracer
-    light, processors = _made.get(known), getattr(known.span_processor, "_span_processors", None)
-    if light is not None and light.checked == (processors, known.sampler):
-        return light
-    if not _is_known(known) or not _is_passive(known.span_processor):
-        return tracer
-    hand_on = known.span_processor.on_end
-    light = _made[known] = LightTracer(known, lambda span: hand_on(_readable(span)))
-    light.checked = processors, known.sampler
+def of_application(tracer: Tracer, before: Tracer | None = None) -> "LightTracer | None":
+    """The same for an application's provider, if nobody could tell the difference; that of before, if it still is."""
+    if type(tracer) is not SdkTracer:
+        return None
+    checked = getattr(tracer.span_processor, "_span_processors", None), tracer.sampler
+    if isinstance(before, LightTracer) and before.sdk is tracer and before.checked == checked:
+        return before
+    if not _is_known(tracer) or not _is_passive(tracer.span_processor):
+        return None
+    hand_on = tracer.span_processor.on_end
+    light = LightTracer(tracer, lambda span: hand_on(_readable(span)))
+    light.checked = checked
     return light
 
 

@@ -69,13 +69,14 @@ class SdkPen(Pen):
             span._add_event(self._event(name, attributes, when))
 
 
-def lightest(tracer: "Tracer") -> "Tracer":
-    """A tracer that makes the same spans with less around them, where there is one."""
-    if _SDK not in sys.modules or hasattr(tracer, "pen"):
+def lightest(tracer: "Tracer", before: "Tracer | None" = None) -> "Tracer":
+    """A tracer that makes the same spans with less around them, where there is one: that of before, if it still is."""
+    known = getattr(tracer, "_tracer", tracer)  # behind one that was made before there was a provider
+    if type(known).__module__ != _SDK:
         return tracer
     from .light import of_application
 
-    return of_application(tracer)
+    return of_application(known, before) or tracer
 
 
 def pen_for(tracer: "Tracer", span: "Span") -> Pen:

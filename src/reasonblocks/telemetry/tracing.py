@@ -60,7 +60,11 @@ class Tracing:
         self._captures = os.environ.get(CAPTURE, "").strip().lower() in _CAPTURES
         self._messages = not redacts
         self._manner: Manner | None = None
+        self._tracer: Tracer | None = None
+        """The one that the latest run was begun with."""
         self._export = _export(otel)
+        if "opentelemetry.sdk.trace.export" in sys.modules:
+            from . import light  # noqa: F401  now, and not in a hook on an agent's event loop
         self.metrics = Metrics(stats, self._exporting)
 
     def begin(self, run_id: str, facts: Mapping[str, Any], parent_id: str | None, origin: Origin) -> NoSpans:
@@ -69,7 +73,8 @@ class Tracing:
         with contain("spans"):
             manner = self._manner_now()
             if manner is not None:
-                spans = _begun(manner, run_id, facts, parent_id, origin)
+                self._tracer = lightest(manner.tracer, self._tracer)
+                spans = _begun(manner, self._tracer, run_id, facts, parent_id, origin)
         return spans
 
     def _manner_now(self) -> Manner | None:
@@ -145,7 +150,14 @@ def _tracer(provider: Any) -> "Tracer":
     return trace.get_tracer(semantics.SCOPE, __version__, provider, semantics.SCHEMA_URL)
 
 
-def _begun(manner: Manner, run_id: str, facts: Mapping[str, Any], parent_id: str | None, origin: Origin) -> NoSpans:
+def _begun(
+    manner: Manner,
+    tracer: "Tracer",
+    run_id: str,
+    facts: Mapping[str, Any],
+    parent_id: str | None,
+    origin: Origin,
+) -> NoSpans:
     from opentelemetry import trace
 
     caller = trace.get_current_span().get_span_context()
@@ -155,7 +167,6 @@ def _begun(manner: Manner, run_id: str, facts: Mapping[str, Any], parent_id: str
         context = trace.set_span_in_context(trace.NonRecordingSpan(linked))
     common = _common(run_id, facts, origin)
     name = common.get(semantics.AGENT_NAME)
-    tracer = lightest(manner.tracer)
     span = tracer.start_span(
         f"{semantics.INVOKE_AGENT} {name}" if name else semantics.INVOKE_AGENT,
         context,
