@@ -8,10 +8,11 @@ whose model answers at once: how much is sent in one request depends on it. The 
 scores, so that each step has everything a span may tell: a step, its evaluation, a tool, seven events.
 
 Counted is the processor time of this whole process, of all its threads, until everything has left it: making events
-and spans, batching, encoding, sending, reading receipts. The first column of figures is what a step takes on the
-agent's own thread (of all runs the lower quartile, since what else a machine does only ever adds); the second is all
-the rest, divided by the steps (of all rounds the median). What receives is another process and is not counted; it
-says how much has come, which has to be everything. "Without" is `live_streaming_enabled=False, otel=False`.
+and spans, batching, encoding, sending, reading receipts. The first column is what a step takes on the agent's
+own thread (the ways take turns run by run, in any order; of all runs the lower quartile, since what else a machine does
+only ever adds); the second is all the rest, divided by the steps (the ways take turns round by round; of these the
+median). What receives is another process and is not counted; it says how much has come, which has to be everything.
+"Without" is `live_streaming_enabled=False, otel=False`.
 
 - nobody listens: OpenTelemetry is loaded, but nobody has set a provider. Where it is not even loaded it costs less.
 - recorded: the application has a provider with a `BatchSpanProcessor`, whose exporter takes spans and does nothing.
@@ -23,6 +24,7 @@ says how much has come, which has to be everything. "Without" is `live_streaming
 import argparse
 import asyncio
 import gc
+import random
 import statistics
 import sys
 import time
@@ -225,15 +227,19 @@ class Found:
     """All the rest, round by round."""
     counts: Counts = field(default_factory=Counts)
 
-    async def measure(self, way: Way, chosen: argparse.Namespace) -> None:
-        """One round."""
+    async def run(self, way: Way, steps: int) -> None:
+        """One run, by itself."""
+        before = time.thread_time()
+        await way.run(steps)
+        self.on_thread.append((time.thread_time() - before) * 1000 / steps)
+
+    async def round(self, way: Way, chosen: argparse.Namespace) -> None:
+        """Many runs at their pace, until all of it has left the process."""
         began, taken = time.process_time(), 0.0
         for number in range(chosen.runs):
             before = time.thread_time()
             await way.run(chosen.steps)
-            took = time.thread_time() - before
-            self.on_thread.append(took * 1000 / chosen.steps)
-            taken += took
+            taken += time.thread_time() - before
             if number % IN_A_ROW == IN_A_ROW - 1:
                 await asyncio.sleep(chosen.rest / 1000)
         await way.flush()
@@ -257,14 +263,21 @@ async def measured(receiver: Receiver, chosen: argparse.Namespace) -> dict[str, 
     if chosen.only:
         ways = {name: way for name, way in ways.items() if name == WITHOUT or name in chosen.only}
     for way in ways.values():
-        await Found().measure(way, chosen)
+        await Found().round(way, chosen)
     found = {name: Found() for name in ways}
     gc.collect()
     gc.freeze()
+    turns = list(ways.items())
+    for _ in range(chosen.rounds * chosen.runs):
+        random.shuffle(turns)  # whoever comes after a busy one finds the caches full of that
+        for name, way in turns:
+            await found[name].run(way, chosen.steps)
+    for way in ways.values():
+        await way.flush()
     for _ in range(chosen.rounds):
         for name, way in ways.items():
             before = await asyncio.to_thread(receiver.counts)
-            await found[name].measure(way, chosen)
+            await found[name].round(way, chosen)
             found[name].counts.add(before, await asyncio.to_thread(receiver.counts))
     for way in ways.values():
         await way.close()
