@@ -58,8 +58,8 @@ class EmbeddedBackend:
     batches = True
     interrupts = True
     losses = True
-    linger_seconds = 0.12
-    """Longer than for a server: each delivery is a transaction in the agent's own process."""
+    linger_seconds = 0.25
+    """As for a server: each delivery is a transaction in the agent's own process."""
 
     def __init__(self, data_dir: Path | None) -> None:
         self._data_dir = data_dir

@@ -30,11 +30,11 @@ SEND_SECONDS = 5.0
 """How long one delivery of events may take; they wait in the background, not in the agent."""
 SEND_AGAIN_SECONDS = 2.5
 """The same after one that took too long: a server that is back is to be noticed within 5 s, pauses included."""
-LINGER_SECONDS = 0.05
-"""How long the first event after a pause waits for company.
+LINGER_SECONDS = 0.25
+"""How long the first event after a pause waits for company, unless somebody waits for it.
 
-A delivery for every single event would have the two threads hand the interpreter lock back and forth all
-the time, and the agent would pay for it.
+A request costs as much as twenty events do, and every one has two threads hand the interpreter lock back and
+forth, which the agent pays for. Whoever watches a run live does not notice.
 """
 MAX_CURSORS = 10_000
 MOST_CONFLICTS = 3

@@ -1,9 +1,11 @@
 """An actor: a task with a bounded mailbox, restarted when it crashes, that one bad message cannot stop."""
 
 import asyncio
+import contextlib
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Coroutine, Sequence
+from contextvars import Context
 from typing import Any, Generic
 
 from .mailbox import Item, Mailbox
@@ -45,6 +47,8 @@ class Actor(ABC, Generic[Item]):
         self._under_way: deque[Item] = deque()
         self._portion = Portion(most)
         self._crashes = 0
+        self._hurried: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
+        """The loop it runs on, and what ends its waiting for company."""
 
     @abstractmethod
     async def handle(self, messages: deque[Item]) -> None:
@@ -62,6 +66,13 @@ class Actor(ABC, Generic[Item]):
         """How long the first message after a pause waits for company."""
         return 0.0
 
+    def hurry(self) -> None:
+        """From any thread: what has come shall not wait for company. Never waits, a finaliser may call it."""
+        if self._hurried is not None:
+            loop, hurried = self._hurried
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and nobody lingers on it
+                loop.call_soon_threadsafe(hurried.set, context=Context())
+
     def through(self) -> bool:
         """Whether the actor may leave, once nothing is left to handle."""
         return False
@@ -71,8 +82,9 @@ class Actor(ABC, Generic[Item]):
 
     async def run(self) -> None:
         """Work until cancelled or through."""
-        ready = asyncio.Event()
-        self.mailbox.attach(asyncio.get_running_loop(), ready, self.crowded)
+        ready, loop = asyncio.Event(), asyncio.get_running_loop()
+        self._hurried = loop, asyncio.Event()
+        self.mailbox.attach(loop, ready, self.crowded)
         try:
             async with asyncio.TaskGroup() as tasks:
                 beside = [tasks.create_task(work) for work in self.beside()]
@@ -81,6 +93,7 @@ class Actor(ABC, Generic[Item]):
                     task.cancel()
         finally:
             self.mailbox.detach()
+            self._hurried = None
 
     async def _work(self, ready: asyncio.Event) -> None:
         while True:
@@ -90,10 +103,23 @@ class Actor(ABC, Generic[Item]):
                 if self.through():
                     return
                 await ready.wait()
-                await asyncio.sleep(self.linger_seconds())
+                await self._linger()
                 ready.clear()
                 self._under_way.extend(self.mailbox.take(self._most, self._most_bytes))
             await self._handle_portion()
+
+    async def _linger(self) -> None:
+        """Wait for company, unless somebody is in a hurry, or comes to be."""
+        assert self._hurried is not None
+        hurried = self._hurried[1]
+        hurried.clear()  # whoever is in a hurry by now says so in `linger_seconds`
+        seconds = self.linger_seconds()
+        if seconds <= 0:
+            await asyncio.sleep(0)
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await hurried.wait()
 
     async def _handle_portion(self) -> None:
         if self._portion.size >= len(self._under_way):

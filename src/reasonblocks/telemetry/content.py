@@ -1,6 +1,6 @@
 """What the spans of a step say: pure functions from what is known about it to attributes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..api.wire import encode
@@ -13,52 +13,57 @@ if TYPE_CHECKING:
 Attributes = dict[str, Any]
 
 
-def step_attributes(entry: StepLogEntry) -> Attributes:
+def add_step(attributes: Attributes, entry: StepLogEntry) -> None:
     """What was decided for a call, without any text of the conversation; what is not known is left out."""
-    attributes: Attributes = {
-        semantics.STEP_FSM_STATE: entry.fsm_state,
-        semantics.STEP_MODEL_MS: entry.latency_ms,
-    }
-    for name, value in (
-        (semantics.STEP_DIFFICULTY, entry.difficulty),
-        (semantics.STEP_COMPOSITE, entry.composite),
-        (semantics.STEP_FAILURE_TYPE, entry.failure_type),
-        (semantics.STEP_SKIPPED_REASON, entry.skipped_reason),
-        (semantics.STEP_INJECTION_SOURCES, entry.injection_sources or None),
-        (semantics.STEP_MONITORS_FIRED, entry.monitors_fired or None),
-        (semantics.STEP_ERRORS, entry.errors or None),
-        (semantics.STEP_ACTION, ", ".join(entry.tool_calls) or None),
-    ):
-        if value is not None:
-            attributes[name] = value
-    return attributes
+    attributes[semantics.STEP_FSM_STATE] = entry.fsm_state
+    attributes[semantics.STEP_MODEL_MS] = entry.latency_ms
+    if entry.difficulty is not None:
+        attributes[semantics.STEP_DIFFICULTY] = entry.difficulty
+    if entry.composite is not None:
+        attributes[semantics.STEP_COMPOSITE] = entry.composite
+    if entry.failure_type is not None:
+        attributes[semantics.STEP_FAILURE_TYPE] = entry.failure_type
+    if entry.skipped_reason is not None:
+        attributes[semantics.STEP_SKIPPED_REASON] = entry.skipped_reason
+    if entry.injection_sources:
+        attributes[semantics.STEP_INJECTION_SOURCES] = tuple(entry.injection_sources)
+    if entry.monitors_fired:
+        attributes[semantics.STEP_MONITORS_FIRED] = tuple(entry.monitors_fired)
+    if entry.errors:
+        attributes[semantics.STEP_ERRORS] = tuple(entry.errors)
+    if entry.tool_calls:
+        attributes[semantics.STEP_ACTION] = ", ".join(entry.tool_calls)
 
 
-def response_attributes(message: "AIMessage") -> Attributes:
+def add_response(attributes: Attributes, message: "AIMessage") -> None:
     """What the provider said about its answer; each of them has its own words for it."""
     about = message.response_metadata
-    attributes: Attributes = {}
+    if not about:
+        return
     if isinstance(model := about.get("model_name") or about.get("model"), str):
         attributes[semantics.RESPONSE_MODEL] = model
     if isinstance(reason := about.get("finish_reason") or about.get("stop_reason"), str):
         attributes[semantics.FINISH_REASONS] = (reason,)
     if isinstance(identity := about.get("id"), str) and identity:
         attributes[semantics.RESPONSE_ID] = identity
-    return attributes
 
 
-def evaluated(evaluation: MonitorEvaluation, *, explained: bool) -> Iterator[Attributes]:
-    """One event per score of the monitors."""
-    for name, score in evaluation.scores.items():
-        fired = name in evaluation.fired
-        attributes: Attributes = {
+def evaluated(evaluation: MonitorEvaluation, *, explained: bool) -> list[Attributes]:
+    """The attributes of one event per score of the monitors."""
+    fired = evaluation.fired
+    events: list[Attributes] = [
+        {
             semantics.EVALUATION_NAME: name,
             semantics.EVALUATION_SCORE: score,
-            semantics.EVALUATION_LABEL: semantics.FIRED if fired else semantics.NOT_FIRED,
+            semantics.EVALUATION_LABEL: semantics.FIRED if name in fired else semantics.NOT_FIRED,
         }
-        if explained and fired and evaluation.intervention_text:
-            attributes[semantics.EVALUATION_EXPLANATION] = evaluation.intervention_text
-        yield attributes
+        for name, score in evaluation.scores.items()
+    ]
+    if explained and fired and evaluation.intervention_text:
+        for event in events:
+            if event[semantics.EVALUATION_LABEL] == semantics.FIRED:
+                event[semantics.EVALUATION_EXPLANATION] = evaluation.intervention_text
+    return events
 
 
 # -- texts, only where the user wants them in spans ------------------------------------------------
@@ -75,7 +80,7 @@ def texts(event: Mapping[str, Any]) -> Attributes:
     if event.get("observation") is not None:
         attributes[semantics.STEP_OBSERVATION] = str(event["observation"])
     if event.get("intervention_texts"):
-        attributes[semantics.STEP_INTERVENTION_TEXTS] = [str(text) for text in event["intervention_texts"]]
+        attributes[semantics.STEP_INTERVENTION_TEXTS] = tuple(str(text) for text in event["intervention_texts"])
     return attributes
 
 

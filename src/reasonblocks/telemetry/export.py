@@ -65,8 +65,7 @@ class Export:
         with self._lock:
             if self._tracer is None:
                 # In an empty context: threads and sockets may keep the one that they are made in, and the run in it.
-                self._tracers, self._meters = Context().run(_providers, self._url)
-                self._tracer = self._tracers.get_tracer(semantics.SCOPE, __version__, schema_url=semantics.SCHEMA_URL)
+                self._tracers, self._meters, self._tracer = Context().run(_providers, self._url)
                 self._meter = _meter(self._meters)
             return self._tracer
 
@@ -110,23 +109,30 @@ def _meter(meters: "MeterProvider | None") -> "Meter | None":
     return meters.get_meter(semantics.SCOPE, __version__, semantics.SCHEMA_URL) if meters is not None else None
 
 
-def _providers(url: str | None) -> "tuple[TracerProvider, MeterProvider | None]":
+def _providers(url: str | None) -> "tuple[TracerProvider, MeterProvider | None, Tracer]":
     from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    from opentelemetry.sdk.metrics import MeterProvider
+    from opentelemetry.sdk.metrics import AlwaysOffExemplarFilter, MeterProvider
     from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
     from opentelemetry.sdk.resources import SERVICE_NAME, Resource
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
+    from .exporter import QuickSpanExporter
+    from .light import own
+
     named = os.environ.get("OTEL_SERVICE_NAME") or "service.name=" in os.environ.get("OTEL_RESOURCE_ATTRIBUTES", "")
     resource = Resource.create({} if named else {SERVICE_NAME: SERVICE})
     tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
-    tracers.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(url and f"{url}/v1/traces")))
+    processor = BatchSpanProcessor(QuickSpanExporter(url and f"{url}/v1/traces"))
+    tracers.add_span_processor(processor)
+    tracer = own(tracers.get_tracer(semantics.SCOPE, __version__, schema_url=semantics.SCHEMA_URL), processor)
     if os.environ.get("OTEL_METRICS_EXPORTER", "").strip().lower() == "none":
-        return tracers, None
+        return tracers, None, tracer
     reader = PeriodicExportingMetricReader(OTLPMetricExporter(url and f"{url}/v1/metrics"))
-    return tracers, MeterProvider([reader], resource=resource, shutdown_on_exit=False)
+    # An exemplar for each duration costs more than the duration; whoever wants them can say so.
+    exemplars = None if os.environ.get("OTEL_METRICS_EXEMPLAR_FILTER") else AlwaysOffExemplarFilter()
+    meters = MeterProvider([reader], resource=resource, exemplar_filter=exemplars, shutdown_on_exit=False)
+    return tracers, meters, tracer
 
 
 _exports: weakref.WeakSet[Export] = weakref.WeakSet()

@@ -1,13 +1,14 @@
 """Metrics by OpenTelemetry: what we cost, what we did, and how our own telemetry fares.
 
-Durations are recorded as they happen. Counts are kept as plain numbers and read when they are exported, since a
-counter of the SDK costs a step more than all the counting there is.
+Counts are kept as plain numbers and durations in a list until they are exported, since an instrument of the SDK costs a
+step more than all the counting there is.
 """
 
+import contextlib
 import sys
 import threading
 import weakref
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ Stats = Callable[[], Mapping[str, Any] | None]
 """The counters of whoever is observed; `None` once it is gone."""
 Key = tuple[str, tuple[tuple[str, str], ...]]
 """A metric's name and its attributes."""
+MOST_DURATIONS = 2_000
+"""That wait to be exported; where nobody exports they are recorded, so to say, whenever there are so many."""
 
 
 class Instruments:
@@ -32,6 +35,7 @@ class Instruments:
 
     def __init__(self, meter: "Meter") -> None:
         self._counts: Counter[Key] = Counter()
+        self._durations: deque[tuple[Histogram, float]] = deque()
         self._lock = threading.Lock()
         self._observed: list[weakref.ref[Metrics]] = []
         self.added: Histogram = meter.create_histogram(
@@ -61,6 +65,19 @@ class Instruments:
         with self._lock:
             self._counts[name, about] += 1
 
+    def measure(self, histogram: "Histogram", seconds: float) -> None:
+        """Something took so long."""
+        self._durations.append((histogram, seconds))
+        if len(self._durations) > MOST_DURATIONS:
+            self._record()
+
+    def _record(self) -> None:
+        """Record the durations that were kept until now."""
+        with contextlib.suppress(IndexError):
+            while True:
+                histogram, seconds = self._durations.popleft()
+                histogram.record(seconds)
+
     def observe(self, metrics: "Metrics") -> None:
         """Have the health of one more `ReasonBlocks` in what is exported."""
         self._observed = [known for known in self._observed if known() is not None]
@@ -79,6 +96,7 @@ class Instruments:
     def _telemetry(self, options: "CallbackOptions") -> "Iterable[Observation]":
         from opentelemetry.metrics import Observation
 
+        self._record()  # the SDK asks here before it looks at its histograms
         totals: Counter[tuple[tuple[str, str], ...]] = Counter()
         for stats in self._stats():
             totals.update(_counters(stats))
@@ -131,10 +149,10 @@ class Metrics:
         if instruments is None:
             return
         with contain("metrics"):
-            instruments.added.record(added_seconds)
+            instruments.measure(instruments.added, added_seconds)
             for one in performed:
                 if one.question == "evaluate" and one.cause is None:
-                    instruments.evaluation.record((one.ended - one.began) / 1e9)
+                    instruments.measure(instruments.evaluation, (one.ended - one.began) / 1e9)
 
     def stepped(self, sources: Sequence[str]) -> None:
         """A model call returned, with guidance from these sources."""

@@ -11,15 +11,35 @@ if TYPE_CHECKING:
 
 def within(span: "Span") -> "Context":
     """The caller's context, baggage and all, with `span` as the current one."""
-    return _set_in_context()(span)
+    return _contexts()[1](span)
+
+
+class Place:
+    """Where one run is: the context in which its span is current, made anew only where the caller's is another."""
+
+    __slots__ = ("_caller", "_context", "_span")
+
+    def __init__(self) -> None:
+        self._span: object = None
+        self._caller: object = None
+        self._context: Context | None = None
+
+    def within(self, span: "Span") -> "Context":
+        """As the function of this name."""
+        current, set_in_context = _contexts()
+        caller = current()
+        if self._context is None or caller is not self._caller or span is not self._span:
+            self._span, self._caller, self._context = span, caller, set_in_context(span, caller)
+        return self._context
 
 
 @functools.cache
-def _set_in_context() -> "Callable[[Span], Context]":
-    """Looked up once: this is called several times a step."""
+def _contexts() -> "tuple[Callable[[], Context], Callable[..., Context]]":
+    """What gives the current context, and one with another span; looked up once, for this is called at every step."""
+    from opentelemetry.context import get_current
     from opentelemetry.trace import set_span_in_context
 
-    return set_span_in_context
+    return get_current, set_span_in_context
 
 
 def traceparent_of(context: "SpanContext") -> str:

@@ -19,7 +19,8 @@ from ..steering.plan import Prepared
 from ..types import StepLogEntry
 from . import content, semantics
 from .failures import add_exception, described, fail
-from .place import traceparent_of, within
+from .pens import Pen
+from .place import Place, traceparent_of, within
 from .providers import others, provider_of
 from .untraced import NO_TOOL_SPAN, NoSpans, ToolSpan
 
@@ -67,10 +68,13 @@ class RunSpans(NoSpans):
     __slots__ = (
         "_attributes",
         "_call",
+        "_call_name",
         "_common",
         "_manner",
         "_model_id",
         "_others",
+        "_pen",
+        "_place",
         "_problems",
         "_root",
         "_run_span",
@@ -80,8 +84,10 @@ class RunSpans(NoSpans):
     )
     recording = True
 
-    def __init__(self, manner: Manner, span: "Span", common: Attributes) -> None:
+    def __init__(self, manner: Manner, span: "Span", common: Attributes, pen: Pen) -> None:
         self._manner = manner
+        self._pen = pen
+        self._place = Place()
         self._root = span
         self._run_span: Span | None = span
         """`None` once it has ended; its children still name it as their parent."""
@@ -92,6 +98,8 @@ class RunSpans(NoSpans):
         """Those of the step, given all at once: a call for each costs more than the rest."""
         self._others = others(manner.chat, None)
         self._model_id = ""
+        self._call_name: str | None = None
+        """The step's name, once a model is called whose span it is."""
         self._call: Attributes = {}
         """What is known about the model that is called."""
         self._problems: list[str] = []
@@ -116,7 +124,7 @@ class RunSpans(NoSpans):
     def pause(self) -> None:
         """End what is open: a person may take days, and what has not ended is not exported."""
         if self._step is not None and self._returned():
-            self._step.add_event(semantics.EVENT_STEP, self._step_event())
+            self._pen.events(self._step, semantics.EVENT_STEP, (self._step_event(),))
         self._end_step()
         span, self._run_span = self._run_span, None
         if span is not None:
@@ -151,7 +159,7 @@ class RunSpans(NoSpans):
 
     def here(self) -> "Context | None":
         """The context of the step, or of the run between steps."""
-        return within(self._step or self._root)
+        return self._place.within(self._step or self._root)
 
     @contained
     def prepared(self, prepared: Prepared, performed: Sequence[Performed]) -> None:
@@ -159,28 +167,26 @@ class RunSpans(NoSpans):
         step = self._step
         if step is None:
             return
-        found = {type(queued.injection).__name__: len(queued.pending) for queued in prepared.queued}
-        context = within(step) if performed else None
+        when: int | None = None
         for one in performed:
-            self._add_performed(context, one, found.get(one.name, 0))
+            if one.question == "evaluate":
+                when = one.ended
+                span = self._pen.child(semantics.SPAN_EVALUATE, step, None, one.began)
+            else:
+                span = self._retrieval(step, prepared, one)
+            if one.cause is not None:
+                fail(span, one.cause, one.problem)
+            span.end(one.ended)
         self._attributes[semantics.STEP_GATE] = prepared.gate
         self._attributes[semantics.STEP_ADDED_MS] = round(prepared.added_seconds * 1000, 3)
         if prepared.evaluation is not None:
-            when = next((one.ended for one in performed if one.question == "evaluate"), None)
-            for attributes in content.evaluated(prepared.evaluation, explained=self.captures):
-                step.add_event(semantics.EVENT_EVALUATION, attributes, when)
+            self._pen.scores(step, prepared.evaluation, when, explained=self.captures)
 
-    def _add_performed(self, context: "Context | None", one: Performed, found: int) -> None:
-        attributes: Attributes | None = None
-        if one.question == "evaluate":
-            name = semantics.SPAN_EVALUATE
-        else:
-            name = f"{semantics.SPAN_RETRIEVE} {one.name.removesuffix('Injection')}"
-            attributes = {semantics.INJECTION_SOURCE: one.name, semantics.RETRIEVAL_FOUND: found}
-        span = self._manner.tracer.start_span(name, context, attributes=attributes, start_time=one.began)
-        if one.cause is not None:
-            fail(span, one.cause, one.problem)
-        span.end(one.ended)
+    def _retrieval(self, step: "Span", prepared: Prepared, one: Performed) -> "Span":
+        found = sum(len(queued.pending) for queued in prepared.queued if type(queued.injection).__name__ == one.name)
+        attributes = {semantics.INJECTION_SOURCE: one.name, semantics.RETRIEVAL_FOUND: found}
+        name = f"{semantics.SPAN_RETRIEVE} {one.name.removesuffix('Injection')}"
+        return self._pen.child(name, step, attributes, one.began)
 
     @contained
     def calling(self, model: Any, model_id: str) -> "Context | None":
@@ -201,13 +207,15 @@ class RunSpans(NoSpans):
             self._call[semantics.PROVIDER_NAME] = provider.name
         if self._run_span is not None:
             self._run_span.set_attributes(self._call)
+        self._call_name = None
         if not self._others.calls:
             self._call[semantics.OPERATION_NAME] = semantics.CHAT
+            self._call_name = f"{semantics.CHAT} {model_id}"
 
     def _name_step(self, step: "Span") -> None:
         self._attributes.update(self._call)
-        if not self._others.calls:
-            step.update_name(f"{semantics.CHAT} {self._model_id}")
+        if self._call_name is not None:
+            step.update_name(self._call_name)
 
     @contained
     def failed(self, error: BaseException) -> None:
@@ -225,8 +233,8 @@ class RunSpans(NoSpans):
                 self._name_step(self._step)
         attributes = self._attributes
         attributes.pop(semantics.ERROR_TYPE, None)  # an earlier attempt failed, and this one did not
-        attributes.update(content.step_attributes(entry))
-        attributes.update(content.response_attributes(message))
+        content.add_step(attributes, entry)
+        content.add_response(attributes, message)
         if semantics.OPERATION_NAME in attributes:
             attributes[semantics.INPUT_TOKENS] = entry.input_tokens
             attributes[semantics.OUTPUT_TOKENS] = entry.output_tokens
@@ -261,7 +269,9 @@ class RunSpans(NoSpans):
             return
         if self.captures and event is not None:
             self._attributes.update(content.texts(event))
-        self._step.add_event(semantics.EVENT_STEP, {**self._step_event(), semantics.STEP_TOOL_FAILED: tool_failed})
+        event = self._step_event()
+        event[semantics.STEP_TOOL_FAILED] = tool_failed
+        self._pen.events(self._step, semantics.EVENT_STEP, (event,))
         self._end_step()
 
     def _step_event(self) -> Attributes:
@@ -282,8 +292,8 @@ class RunSpans(NoSpans):
             kind = type(error).__name__ if error is not None else semantics.OTHER_ERROR
         if kind is not None:
             fail(step, kind)
-        step.set_attributes(self._attributes)
+        self._pen.attributes(step, self._attributes)
         step.end()
 
     def _child(self, name: str, parent: "Span", attributes: Attributes | None = None) -> "Span":
-        return self._manner.tracer.start_span(name, within(parent), attributes={**self._common, **(attributes or {})})
+        return self._pen.child(name, parent, {**self._common, **attributes} if attributes else self._common)

@@ -99,6 +99,7 @@ class TelemetryStream(Actor[Parcel]):
             self._courier.pause.shorten()
             runtime.host(self)  # an earlier close may have dismissed it, with events left
             self.mailbox.wake()
+            self.hurry()
         return future
 
     def flush(self, seconds: float = DRAIN_SECONDS) -> bool:
@@ -173,6 +174,7 @@ class TelemetryStream(Actor[Parcel]):
         self._retiring = True
         if runtime.is_hosting(self):
             self.mailbox.wake()
+            self.hurry()
         else:
             self._backend.release()
 
@@ -183,7 +185,7 @@ class TelemetryStream(Actor[Parcel]):
         self._courier.lanes.clear()
         self._losses.forget()
         self._accounts.forget()
-        self._delivering = self._stocked = None
+        self._delivering = self._stocked = self._hurried = None
         self._spilling = False
         if self._spool is not None:
             self._spool.forget()
@@ -212,7 +214,7 @@ class TelemetryStream(Actor[Parcel]):
 
     def linger_seconds(self) -> float:
         """The first event after a pause waits for company, unless somebody waits for it."""
-        return 0.0 if self._accounts.awaited or self._spilling else self._backend.linger_seconds
+        return 0.0 if self._accounts.awaited or self._spilling or self._retiring else self._backend.linger_seconds
 
     def through(self) -> bool:
         """Whether nobody will post any more and everything is delivered."""
@@ -226,6 +228,7 @@ class TelemetryStream(Actor[Parcel]):
         if self._spool is not None and self._spool.usable and self._delivering is not None:
             self._delivering.cancel()
         self.mailbox.wake()
+        self.hurry()
 
     async def handle(self, messages: deque[Parcel]) -> None:
         """Deliver what has come; on to the disk with it where that is not possible, or older events are there."""

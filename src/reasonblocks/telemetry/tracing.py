@@ -16,6 +16,7 @@ from ..runtime.contain import contain
 from ..settings import Otel, otel_chat
 from . import semantics
 from .metrics import Metrics, Stats
+from .pens import lightest, pen_for
 from .place import place_of
 from .spans import Manner, RunSpans
 from .untraced import NO_SPANS, NoSpans, Unsampled
@@ -59,7 +60,11 @@ class Tracing:
         self._captures = os.environ.get(CAPTURE, "").strip().lower() in _CAPTURES
         self._messages = not redacts
         self._manner: Manner | None = None
+        self._tracer: Tracer | None = None
+        """The one that the latest run was begun with."""
         self._export = _export(otel)
+        if "opentelemetry.sdk.trace.export" in sys.modules:
+            from . import light  # noqa: F401  now, and not in a hook on an agent's event loop
         self.metrics = Metrics(stats, self._exporting)
 
     def begin(self, run_id: str, facts: Mapping[str, Any], parent_id: str | None, origin: Origin) -> NoSpans:
@@ -68,7 +73,8 @@ class Tracing:
         with contain("spans"):
             manner = self._manner_now()
             if manner is not None:
-                spans = _begun(manner, run_id, facts, parent_id, origin)
+                self._tracer = lightest(manner.tracer, self._tracer)
+                spans = _begun(manner, self._tracer, run_id, facts, parent_id, origin)
         return spans
 
     def _manner_now(self) -> Manner | None:
@@ -144,7 +150,14 @@ def _tracer(provider: Any) -> "Tracer":
     return trace.get_tracer(semantics.SCOPE, __version__, provider, semantics.SCHEMA_URL)
 
 
-def _begun(manner: Manner, run_id: str, facts: Mapping[str, Any], parent_id: str | None, origin: Origin) -> NoSpans:
+def _begun(
+    manner: Manner,
+    tracer: "Tracer",
+    run_id: str,
+    facts: Mapping[str, Any],
+    parent_id: str | None,
+    origin: Origin,
+) -> NoSpans:
     from opentelemetry import trace
 
     caller = trace.get_current_span().get_span_context()
@@ -154,14 +167,14 @@ def _begun(manner: Manner, run_id: str, facts: Mapping[str, Any], parent_id: str
         context = trace.set_span_in_context(trace.NonRecordingSpan(linked))
     common = _common(run_id, facts, origin)
     name = common.get(semantics.AGENT_NAME)
-    span = manner.tracer.start_span(
+    span = tracer.start_span(
         f"{semantics.INVOKE_AGENT} {name}" if name else semantics.INVOKE_AGENT,
         context,
         attributes={**common, **_about(facts, parent_id, origin)},
         links=_links(linked, caller, origin),
     )
     if span.is_recording():
-        return RunSpans(manner, span, common)
+        return RunSpans(manner, span, common, pen_for(tracer, span))
     known = span.get_span_context()
     return Unsampled(span) if known.is_valid and known != caller else NO_SPANS
 

@@ -8,7 +8,7 @@ from ..steering.plan import Prepared
 from ..types import StepLogEntry
 from . import semantics
 from .failures import add_exception, fail
-from .place import traceparent_of, within
+from .place import Place, traceparent_of
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, ToolCall
@@ -114,20 +114,21 @@ NO_SPANS = NoSpans()
 class Unsampled(NoSpans):
     """A run that the sampler left out: what others do inside it is left out with it, if they ask the parent."""
 
-    __slots__ = ("_span", "traceparent")
+    __slots__ = ("_place", "_span", "traceparent")
 
     def __init__(self, span: "Span") -> None:
         self._span = span
+        self._place = Place()
         self.traceparent = traceparent_of(span.get_span_context())
 
     def here(self) -> "Context | None":
         """The context in which spans are children of the one that is not recorded."""
-        return within(self._span)
+        return self._place.within(self._span)
 
     def calling(self, model: Any, model_id: str) -> "Context | None":
         """The same while the model is called."""
-        return within(self._span)
+        return self._place.within(self._span)
 
     def tool(self, call: "ToolCall") -> ToolSpan:
         """The same while a tool is called."""
-        return ToolSpan(within(self._span))
+        return ToolSpan(self._place.within(self._span))
