@@ -18,6 +18,9 @@ from .pause import Pause
 
 TRIES = 3
 """How often a server may fail over one event alone, while it takes others, before that one is set aside."""
+PATIENCE_WITHIN_A_RUN = 1.0
+"""Seconds of failure before an event is tried ahead of another one of its own run. A server that comes back in between
+gets the two in the wrong order, so this is for one that does not."""
 MOST_LOOKED_AT = 100
 SET_ASIDE = "set aside"
 
@@ -135,7 +138,7 @@ class Courier:
         """Whether the server takes some other event, which tells the one that it cannot take from an outage."""
         if len(parcels) < 2:
             await more(parcels)
-        other = _other(parcels)
+        other = _other(parcels, within_run=self.may_overtake())
         if other is None or not self._ready(other):
             return False
         began = time.monotonic()
@@ -183,6 +186,10 @@ class Courier:
             self.set_aside(parcel, unavailable)
         return parcel.failures >= TRIES - 1 and not parcel.done
 
+    def may_overtake(self) -> bool:
+        """Whether it has failed long enough to try an event ahead of another one of its own run."""
+        return self.failing_for() >= PATIENCE_WITHIN_A_RUN
+
     def crashed(self, parcel: Parcel, error: Exception) -> bool:
         """Code of ours crashed over this event alone; whether it is set aside for it."""
         parcel.crashes += 1
@@ -199,11 +206,11 @@ class Courier:
             self._losses.add(parcel.run_id, 1, SET_ASIDE)
 
 
-def _other(parcels: deque[Parcel]) -> Parcel | None:
+def _other(parcels: deque[Parcel], *, within_run: bool) -> Parcel | None:
     """An event behind the first one that may be delivered before it: not of a run that does not exist yet."""
     waiting = [parcel for parcel, _ in zip(parcels, range(MOST_LOOKED_AT), strict=False) if not parcel.done]
     if len(waiting) < 2:
         return None
     first = waiting[0]
     elsewhere = next((other for other in waiting[1:] if other.run_id != first.run_id), None)
-    return elsewhere or (waiting[1] if first.step else None)
+    return elsewhere or (waiting[1] if first.step and within_run else None)

@@ -96,7 +96,7 @@ class Lanes:
 
     async def _takes_another(self, lane: deque[Parcel]) -> bool:
         """Whether the server takes the event behind one that it cannot take; a run has to have begun for that."""
-        if len(lane) < 2 or not lane[0].step:
+        if len(lane) < 2 or not lane[0].step or not self._courier.may_overtake():
             return False
         began = time.monotonic()
         try:
