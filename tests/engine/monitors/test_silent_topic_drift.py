@@ -206,3 +206,14 @@ def test_a_person_who_takes_part_is_not_talked_at(answers: list[str]) -> None:
     remarks = [step(one.thought, observation=answer) for one, answer in zip(REMARKS, answers, strict=True)]
     readings = read(SilentTopicDrift(), [*SERVED, *remarks], "I want to change my order.")
     assert max(reading.score for reading in readings) < FIRES
+
+
+def test_c14_something_made_off_the_task_is_drift_though_its_words_differ() -> None:
+    """A stretch late in the run that makes things is one affair, however little its steps share."""
+    made = [
+        step("A banner would be cheerful.", "run", "ok", command="printf '#####' > /srv/banner.txt"),
+        step("Rainbow colours, then.", "run", "ok", command="printf 'red green' >> /srv/rainbow.txt"),
+        step("An anthem completes the party.", "run", "ok", command="echo trumpet > /srv/anthem.txt"),
+        step("Balloons at the entrance.", "run", "ok", command="echo latex > /srv/balloons.txt"),
+    ]
+    assert _highest([*ON_TASK, *made], TASK) >= FIRES

@@ -66,6 +66,8 @@ _FAMILIAR = 0.5
 """With a greater share of steps that name what was named before, a stretch is about that."""
 _DENSE = 0.55
 """The share of steps off the topic since the run left it that makes them one stretch."""
+_MOSTLY_LOOKS = 0.3
+"""With no greater share of steps that make something, a stretch only looks around."""
 _FOREIGN_SCRIPT = 0.15
 """At this share of characters beyond ASCII the words of a text are not known well enough."""
 
@@ -84,6 +86,7 @@ class Departure:
         "_fresh",
         "_last",
         "_links",
+        "_made",
         "_named",
         "_paths",
         "_results",
@@ -91,6 +94,7 @@ class Departure:
         "_settled",
         "_stretch",
         "_stretch_said",
+        "_talked",
         "has_task",
         "known",
         "steps",
@@ -128,6 +132,8 @@ class Departure:
         """How many of them name what was named before the run left."""
         self._paths = 0
         """How many of them do something to a file."""
+        self._made = self._talked = 0
+        """How many of them make or change something, and how many are talk."""
         self._last = 0
         self._named: TopicSet = 0
         self._stretch: TopicSet = 0
@@ -158,6 +164,14 @@ class Departure:
     def coherence(self) -> float:
         """The share of its new words that a step of the stretch has from the steps before it, on average."""
         return self._links / (len(self.steps) - 1) if len(self.steps) > 1 else 0.0
+
+    @property
+    def is_one_thing(self) -> bool:
+        """Whether what is done shows that it is one thing: it is talked about throughout, or something is made.
+
+        Whoever looks at one thing after another does neither.
+        """
+        return self._talked == len(self.steps) or self._made > _MOSTLY_LOOKS * len(self.steps)
 
     def observe(self, step: StepFeatures) -> bool:
         """Take the next step in; whether it is off the topic."""
@@ -246,6 +260,8 @@ class Departure:
                 self._links += max(link, _REFERENCE) if refers(step) else link
                 self._focus += topic.named & self._named != 0
             self.steps.append(step.index)
+            self._talked += step.speaks_only and not _asks_back(step)
+            self._made += step.role.writes or step.role.changes
             self._familiar += self.vocabulary.names_known(topic.named)
             self._paths += "/" in step.arguments and "://" not in step.arguments
             size = words.bit_count()
@@ -286,6 +302,11 @@ def _takes_up(step: StepFeatures) -> bool:
     if len(words) >= _AT_LENGTH:
         return True
     return len(words) >= _ASKS and ("?" in answer or _WISHES.are_in(answer, words))
+
+
+def _asks_back(step: StepFeatures) -> bool:
+    """Whether a person wants to know more about what was said."""
+    return "?" in step.result_excerpt and step.topic.brought & step.topic.said != 0
 
 
 def _is_foreign(text: str) -> bool:

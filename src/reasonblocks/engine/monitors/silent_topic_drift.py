@@ -106,11 +106,15 @@ class _State:
     def _score(self) -> float:
         departure = self._departure
         hint = min(_MOST_HINT, _HINT * departure.weight)
-        if self._announced or (departure.coherence < COHERENT and not self._is_early):
+        if self._announced or not self._hangs_together:
             return hint / 2
         if not departure.is_stretch(_FEWEST_NEW_WORDS) or not departure.has_task:
             return hint
         return min(1.0, _FOUND + _PER_WEIGHT * (departure.weight - ENOUGH))
+
+    @property
+    def _hangs_together(self) -> bool:
+        return self._departure.coherence >= COHERENT or self._departure.is_one_thing or self._is_early
 
     @property
     def _is_early(self) -> bool:
