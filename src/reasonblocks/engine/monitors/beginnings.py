@@ -16,7 +16,7 @@ from .monologue import is_remark
 from .provenance import Origin
 from .topics import TopicSet, topic_of_task, topic_set
 from .waiting import waits
-from .words import Phrases, WordSet, alike
+from .words import Phrases, WordSet, alike, token_set
 
 WINDOW = 6
 """Steps that are looked at together."""
@@ -24,8 +24,13 @@ _CLOSE, _APART = 4, 0.5
 """Beginnings within so few steps count in full; from those within the window this is taken off."""
 _SHORTLY, _NAMES_SHORTLY = 3, 4
 """Steps back from which a word, or a name, is gone on with."""
-_NEXT_ITEM = 0.4
+_NEXT_ITEM = 0.25
 """Calls that have this share of their parts in common do the same to another item."""
+_OF_ANY_CALL = token_set(
+    "bash Bash cat head tail nl sed grep find ls wc awk sort uniq git python python3 cd echo inspect command run shell "
+    "-n -ba -r -rn -l -la -i -e -c -name -type | && ; 2>&1 2>/dev/null . /".split()
+)
+"""What any command may have, whatever it looks at."""
 _MOSTLY_NEW, _PARTLY_NEW = 0.5, 0.3
 _NEW_AT_LENGTH = 0.6
 """Whoever speaks at length always has new words; this share of them is needed."""
@@ -185,7 +190,8 @@ class Beginnings:
             return True
         if step.thought_numbers & self._numbers or refers(step) or self._is_next_item(step):
             return True
-        return any(tool == step.tool and alike(step.call_parts, parts) >= _NEXT_ITEM for tool, parts in self._calls)
+        parts = step.call_parts & ~_OF_ANY_CALL
+        return any(tool == step.tool and alike(parts, other) >= _NEXT_ITEM for tool, other in self._calls)
 
     def _is_next_item(self, step: StepFeatures) -> bool:
         """Whether it does to another thing what was done to others: an entry of a list, or a name without a word."""
@@ -207,7 +213,7 @@ class Beginnings:
         self._named.append(topic.named)
         self._numbers = step.result_numbers
         if not step.speaks_only:
-            self._calls.append((step.tool, step.call_parts))
+            self._calls.append((step.tool, step.call_parts & ~_OF_ANY_CALL))
             if len(self._tools) < _MOST_TOOLS:
                 self._tools.add(step.tool)
 
