@@ -203,3 +203,23 @@ def test_a_long_run_neither_fills_the_memory_nor_blinds_the_monitor() -> None:
     ]
     unseen = "Marble quarries supplied Corinthian architects throughout antiquity, scholars recently discovered."
     assert scores([*steps, ObservedStep(unseen)])[-1] == 0.0
+
+
+def test_c14_notes_on_the_same_record_in_ever_new_words_are_churn() -> None:
+    """What is thought to oneself about one id, again and again, fires though half of its words are new each time."""
+    notes = (
+        "Order #W4410027 is what this is about; the customer wants the last export.",
+        "The export of order #W4410027 matters to the customer, evidently.",
+        "#W4410027 again: customer, export, nothing else pending.",
+        "An export for the customer of #W4410027 is the wish.",
+    )
+    start = ObservedStep("", "get_order", '{"order_id": "#W4410027"}', "order #W4410027, customer, export wanted: last")
+    steps = [ObservedStep("", "think", f'{{"thought": "{note}"}}', "") for note in notes]
+    assert scores([start, *steps])[-1] >= 0.6
+
+
+def test_c14_notes_on_another_record_each_are_none() -> None:
+    """The same words about the next id are the next piece of work."""
+    ids = ("#W4410027", "#W4410028", "#W4410029", "#W4410030")
+    steps = [ObservedStep("", "think", f'{{"thought": "Order {one} needs an export."}}', "") for one in ids]
+    assert max(scores(steps)) < 0.6

@@ -24,6 +24,8 @@ WINDOW = 10
 _DONE = 24
 """Calls and results that count as made before."""
 _FEWEST_WORDS, _FEWEST_BESIDE_A_CALL, _FEWEST_BESIDE_A_LIST = 5, 7, 8
+_FEWEST_IN_A_ROW = 3
+"""Words of a thought that goes on with a row of restatements."""
 _MOST_OF_TASK = 4_000
 _LONGEST_TEXT = 320
 _BEGINNING = 160
@@ -35,6 +37,8 @@ _ALL_SAID = 0.6
 """Of the words of the later one alone."""
 _NEW_WORDS, _NEW_WAYS = 0.3, 0.5
 """Of the words of a thought that may be new, and of one that is much like an earlier one."""
+_OTHER_WORDS = 0.6
+"""Of one that is about the same certain things as the restatement before it."""
 _FEW_NEW, _MOST_NEW = 5, 12
 """Words that may be new in a short thought, and in any."""
 _LONGEST_STATUS = 200
@@ -118,7 +122,7 @@ class _State:
     def observe(self, step: StepFeatures) -> Reading:
         notes = step.role.notes or _writes_notes(step)
         said = _said(step, notes)
-        tells = size(said.words) >= _fewest_words(step, notes)
+        tells = size(said.words) >= (_FEWEST_IN_A_ROW if self._again else _fewest_words(step, notes))
         earlier = None
         if self._goes_on(step, notes):
             self._again.clear()
@@ -174,13 +178,24 @@ class _State:
         likeness = 0.0 if closest is said else alike(closest.words, said.words)
         moves_on = likeness < _NEARLY_SAME and self._moves_on(said.words, new)
         self._brought.append(new)
-        if moves_on or said.numbers & ~known or _is_news(said, new, likeness, known):
+        if (
+            moves_on
+            or said.numbers & ~known
+            or (_is_news(said, new, likeness, known) and not self._is_about_the_same(said, new))
+        ):
             return None
         if likeness >= _ALIKE or covered(said.words, closest.words if likeness else 0) >= _ALL_SAID:
             return closest
         # The first one of a row may sum up what was only read; a later one may put together what several had said.
         together = reduce(or_, [one.words for one in self._said], 0)
         return None if self._again and covered(said.words, together) < _ALL_SAID else closest
+
+    def _is_about_the_same(self, said: _Said, new: WordSet) -> bool:
+        """Whether a thought within a row of restatements is about the very things that the last one was about."""
+        if not self._again or size(new) > min(_MOST_NEW, _OTHER_WORDS * size(said.words)):
+            return False
+        last = self._said[-1]
+        return (said.numbers & last.numbers) != 0 or _specifics(said.text) & _specifics(last.text) != 0
 
     def _moves_on(self, words: WordSet, new: WordSet) -> bool:
         """One after the other: each takes up what the one before had brought, drops what came earlier, and adds."""
@@ -214,11 +229,13 @@ def _writes_notes(step: StepFeatures) -> bool:
 
 
 def _said(step: StepFeatures, notes: bool) -> _Said:
-    words, numbers = step.thought_words, step.thought_numbers
+    words, numbers, text = step.thought_words, step.thought_numbers, step.thought
     if notes and not step.speaks_only and not _is_list(step.arguments):
         words |= step.call_words
+        numbers |= number_set(step.given)
+        text = text or step.arguments
     words |= numbers
-    return _Said(step.index, words ^ (words & _ABOUT_SAYING), numbers, step.thought[:_LONGEST_TEXT])
+    return _Said(step.index, words ^ (words & _ABOUT_SAYING), numbers, text[:_LONGEST_TEXT])
 
 
 def _named(step: StepFeatures) -> WordSet:
@@ -250,6 +267,11 @@ def _is_news(said: _Said, new: WordSet, likeness: float, known: WordSet) -> bool
         return True
     named = _SPECIFIC.findall(said.text)
     return len(named) < _SPECIFICS or word_set(split(" ".join(named))) & ~(known | _ABOUT_SAYING) != 0
+
+
+def _specifics(text: str) -> WordSet:
+    """The words of the certain things that a text names."""
+    return word_set(split(" ".join(_SPECIFIC.findall(text))))
 
 
 def _is_idle(step: StepFeatures) -> bool:
