@@ -17,6 +17,7 @@ from .appeals import without_appeal
 from .base import Fading, MonitorState, Reading
 from .claims import Claim
 from .conflicts import conflict, nearly
+from .disputes import DONE, Disputes
 from .features import StepFeatures, quote
 from .remarks import Remark, Remarks, remarks_of
 from .restatements import Restatements, one_number_apart
@@ -76,6 +77,8 @@ _SUCCESS = re.compile(
 )
 _YET = re.compile(r"\byet\b", re.IGNORECASE)
 """With a negation it tells of no change."""
+_AGO = re.compile(r"\b(?:earlier|previously|yet)\b", re.IGNORECASE)
+"""When something is said to have been done is no change of mind either."""
 _IN_SUCCESS = (
     *"pass succeed correctly perfectly successfully".split(),
     *("as expected", "out error", "any error", "no error"),
@@ -109,11 +112,12 @@ class ClaimContradiction:
 
 
 class _State:
-    __slots__ = ("_fading", "_failure", "_happened", "_remarks", "_restated", "_standing")
+    __slots__ = ("_disputes", "_fading", "_failure", "_happened", "_remarks", "_restated", "_standing")
 
     def __init__(self, task: str) -> None:
         self._restated = Restatements(task)
         self._standing = Standing()
+        self._disputes = Disputes()
         self._remarks = Remarks()
         self._happened: deque[_Happened] = deque(maxlen=_MOST_STEPS)
         self._failure: tuple[int, str] | None = None
@@ -142,8 +146,8 @@ class _State:
 
     def _opposed(self, step: StepFeatures, remarks: list[Remark]) -> Reading | None:
         """What is held of a thing against what was held of it before, in whatever words."""
-        for opposite in self._standing.next(step, remarks):
-            said = _YET.sub("", without_appeal(opposite.text))
+        for opposite in self._standing.next(step, remarks) + self._disputes.next(step, remarks):
+            said = (_AGO if opposite.question == DONE else _YET).sub("", without_appeal(opposite.text))
             if not _acknowledged(without_appeal(step.thought), said, opposite.earlier):
                 reason = f"{_REASONS['opposite']}, and nothing about it was learned since step {opposite.at}."
                 quotes = [quote(opposite.earlier), quote(opposite.text)]

@@ -10,18 +10,25 @@ from collections.abc import Iterable
 
 from .appeals import APPEALING
 from .claim_words import ATTRIBUTES, CONDITIONS, GUESSES, HOW_MANY, NOT_A_CLAIM, RANKS, STATES, UNIQUE
+from .clause_values import WORDS_BY_KIND
 from .lexicon import PerWord, united
 from .opposites import DENIES, EXCLUSIVE, SAME
+from .signed_words import LINES, NEGATES, PROOF, THERE, idea_of
 from .stance_words import ANSWERS, ASKED, DENYING, QUESTION_BITS, VALUED
 from .words import WordSet, token_set, word_set
 
 TURNS, VALUE, ONLY, VERB, NO_CLAIM, DIGIT, CONDITION, GUESS, OPPOSES, ANSWER, STATE, SPEAKER, APPEALS = (
     1 << place for place in range(13)
 )
+COUNTERS, NAMELESS = 1 << 13, 1 << 14
 """A word that turns a sentence round, gives a value, tells of the only one, is a verb, makes it no claim, has a digit;
-one of a condition or a guess; one that opposes, or gives an answer, or a state; who speaks; and one of an appeal to
-what was said before."""
-_ASKED_FROM = 13
+one of a condition or a guess; one that opposes, or gives an answer, or a state; who speaks; one of an appeal to
+what was said before; one that says the opposite of another, or tells without a name what is spoken of."""
+_KINDS_FROM = 15
+"""From here on a mark for each kind of value that a word may give."""
+KINDS = ((1 << len(WORDS_BY_KIND)) - 1) << _KINDS_FROM
+_NUMBER = 1 << _KINDS_FROM
+_ASKED_FROM = _KINDS_FROM + len(WORDS_BY_KIND)
 """From here on a mark for each question that a word may answer."""
 _QUESTIONS = 2 * max(QUESTION_BITS.values()) - 1
 _IDEAS_FROM = _ASKED_FROM + _QUESTIONS.bit_length()
@@ -45,6 +52,9 @@ _CLASSES = (
     (VALUED, STATE),
     (SPEAKERS, SPEAKER),
     (APPEALING, APPEALS),
+    (NEGATES, COUNTERS),
+    (RANKS | set(LINES[PROOF]) | THERE, NAMELESS),
+    *((words, _NUMBER << place) for place, words in enumerate(WORDS_BY_KIND)),
 )
 
 
@@ -62,15 +72,18 @@ def questions(marks: int) -> int:
 def _read(word: str) -> int:
     """The marks that a word gives its sentence, and above all of those the bit of its idea."""
     if word.isdigit():  # of a long number it can be told what it names
-        return (token_set((word,)) if len(word) >= _SHORTEST_NAME else 0) << _IDEAS_FROM | VALUE | DIGIT
+        named = token_set((word,)) if len(word) >= _SHORTEST_NAME else 0
+        return named << _IDEAS_FROM | VALUE | DIGIT | _NUMBER | NAMELESS
     marks = (ASKED.get(word, 0) & _QUESTIONS) << _ASKED_FROM
     for words, mark in _CLASSES:
         if word in words:
             marks |= mark
     if not word.isalpha():
-        marks |= VALUE | DIGIT if any(map(str.isdigit, word)) else VALUE
+        marks |= VALUE | DIGIT | _NUMBER | NAMELESS if any(map(str.isdigit, word)) else VALUE
     if word in DENIES or (len(word) >= _SHORTEST_TURNING and _TURNING.match(word)):
         marks |= TURNS
+    if idea_of(word)[1] < 0:
+        marks |= COUNTERS
     if word in STATES or word.endswith(("ed", "s")):
         marks |= VERB
     idea = word_set((EXCLUSIVE.get(word) or SAME.get(word, word),))

@@ -10,7 +10,7 @@ from .words import word_set
 _QUESTIONS = """
 blame: culprit culprits bug bugs buggy fault faulty defect defective broken wrong incorrect bad blame blamed guilty
  offender offending misbehaves breaks mishandles miscalculates miscomputes overflows overflow exceeds corrupts flawed
- leaks leak leaking
+ leaks leak leaking mistake mistaken responsible misfires wrongly
  = fine correct correctly harmless innocent blameless sound innocuous flawless properly
 there: exist exists existing existed defines define defined contains contain has have had includes include included
  offers carries lists list provides implements implemented holds covers covered present available there finds stored
@@ -143,6 +143,8 @@ PHRASES: tuple[tuple[str, str, str], ...] = (
     ("original", r"\bin (?:its|their) original (?:form|state)\b", "unchanged"),
     ("designed expected intended should", r"\bas (?:(?:it|they) should|designed|expected|intended)\b", "correctly"),
     ("do unrelated", r"\b(?:ha[ds]|have) nothing to do with\b|\bunrelated to\b", "blameless"),
+    ("job part", r"\bdoes (?:all )?(?:its|the|their) (?:job|part|work)\b", "correctly"),
+    ("right", r"\b(?:is|are|was) (?:all |quite )?right\b(?! (?:after|before|here|now|there))", "is correct"),
     ("blame fault involved", r"\bnot (?:at fault|involved|to blame)\b", "blameless"),
     ("question ruled table", r"\b(?:off the table|out of the question|ruled out)\b", "unwanted"),
     ("have need needs", r"\bd(?:id|o|oes) not (?:have|need) to\b|\b(?:needs? no|no need|need not)\b", "not required"),
