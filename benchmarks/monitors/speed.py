@@ -19,6 +19,7 @@ from reasonblocks.engine.monitors.registry import BUILT_IN
 from reasonblocks.engine.monitors.suite import MonitorSuite
 from reasonblocks.recordings import RecordedRun, read_runs
 from reasonblocks.replay.player import Player
+from reasonblocks.replay.work import collecting_rarely
 
 ROUNDS = 5
 SHORT, LONG = 30, 300
@@ -36,11 +37,14 @@ def main() -> None:
     options = parser.parse_args()
     print(f"{'set':24}{'runs':>6}{'steps':>8}{'steps per second and core':>28}")
     texts: list[ObservedStep] = []
+    all_runs, all_steps, all_seconds = 0, 0, 0.0
     for path in sorted(options.data.glob("*.jsonl*")):
         runs = list(islice(read_runs(path), options.runs))
-        steps = sum(len(run.steps) for run in runs)
-        print(f"{path.name.partition('.')[0]:24}{len(runs):6}{steps:8}{steps / fastest(runs):28,.0f}")
+        steps, taken = sum(len(run.steps) for run in runs), fastest(runs)
+        print(f"{path.name.partition('.')[0]:24}{len(runs):6}{steps:8}{steps / taken:28,.0f}")
+        all_runs, all_steps, all_seconds = all_runs + len(runs), all_steps + steps, all_seconds + taken
         texts += observed(runs)
+    print(f"{'all':24}{all_runs:6}{all_steps:8}{all_steps / all_seconds:28,.0f}")
     short, long = ends(texts)
     print(f"\nOne more step costs {short * 1e6:.0f} us after {SHORT} steps and {long * 1e6:.0f} us after {LONG}.")
     print(f"Ratio: {long / short:.2f}")
@@ -54,8 +58,9 @@ def fastest(runs: list[RecordedRun]) -> float:
         for run in runs:
             player.replay(run)
 
-    replay_all()
-    return min(seconds(replay_all) for _ in range(ROUNDS))
+    with collecting_rarely():
+        replay_all()
+        return min(seconds(replay_all) for _ in range(ROUNDS))
 
 
 def ends(texts: list[ObservedStep]) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""docs/commands.md: what its examples show is what the commands print."""
+"""docs/commands.md: what its examples show is what the commands print; docs/monitors.md: its loop can be gone round."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from commands.story import command
+from docs.blocks import blocks
 
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -65,3 +66,15 @@ def test_every_command_is_in_the_table() -> None:
 
     table = PAGE.read_text().split("## What they have in common")[0]
     assert [name for name in COMMANDS if f"`{name}`" not in table] == []
+
+
+def test_the_loop_of_tuning_can_be_gone_round(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stored runs are exported, replayed as monitors are set up and otherwise, and each replay has its report."""
+    (loop,) = [block for block in blocks("sh") if block.page == "docs/monitors.md" and "runs export" in block.text]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("REASONBLOCKS_DATA_DIR", str(data_dir))
+    for line in loop.commands():
+        _, *arguments = shlex.split(line)
+        result = command(*arguments)
+        assert result.exit_code == 0, f"{line}\n{result.output}"
+    assert {page.name for page in tmp_path.glob("*.html")} == {"before.html", "after.html"}

@@ -1,5 +1,7 @@
 """Many runs, in this process or in several; what comes out is in the order of what went in, byte for byte the same."""
 
+import contextlib
+import gc
 import multiprocessing
 import signal
 from collections import deque
@@ -15,6 +17,9 @@ from .player import Player
 
 AHEAD = 4
 """How many runs wait for each process: enough to keep it busy, few enough for any file to fit into memory."""
+
+COLLECTION = 50_000, 20, 100
+"""After how many new objects circles are looked for among them. A run that is over has none, and is freed at once."""
 
 Line = tuple[int, bytes]
 
@@ -35,8 +40,9 @@ def replay_lines(
     """Replay the runs on these lines of `path`."""
     player = Player(profile, settings)  # also where others do the work: a setting that cannot work is told here, once
     if jobs == 1:
-        for number, line in lines:
-            yield _replayed(player, path, number, line)
+        with collecting_rarely():
+            for number, line in lines:
+                yield _replayed(player, path, number, line)
         return
     # Fresh processes: a fork would take along whatever threads its parent has.
     context = multiprocessing.get_context("spawn")
@@ -53,6 +59,19 @@ def replay_lines(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
+@contextlib.contextmanager
+def collecting_rarely() -> Iterator[None]:
+    """Spare a process that does nothing but replay most of the search for circles."""
+    before = gc.get_threshold()
+    gc.set_threshold(*COLLECTION)
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)
+
+
 _player: Player | None = None
 """That of a process which was started for replaying."""
 
@@ -61,6 +80,8 @@ def _start(profile: str, settings: MonitorSettings) -> None:
     global _player
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # whoever interrupts means the command, which ends us
     _player = Player(profile, settings)
+    gc.set_threshold(*COLLECTION)
+    gc.freeze()
 
 
 def _replayed_there(path: Path, number: int, line: bytes) -> Done:
