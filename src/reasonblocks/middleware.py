@@ -22,6 +22,7 @@ from langchain_core.messages import ToolMessage
 from langgraph.errors import GraphBubbleUp
 from langgraph.runtime import Runtime
 from langgraph.types import Command, TracePolicy
+from langsmith.utils import tracing_is_enabled
 
 from .admission import Admission, RunState, close_block, open_block
 from .call import Call, Response, Setup, composed_call, reply_in
@@ -49,15 +50,17 @@ def _with_known_signature(hook: Hook) -> Hook:
     return hook
 
 
-def _nothing(payload: Any) -> dict[str, Any]:
-    return {}
+def _nothing_where_traced(payload: Any) -> Any:
+    """Nothing for a tracer to record. Where nobody traces, the payload itself: another makes LangGraph begin and end
+    our node twice, once for tracers and once for all others."""
+    return {} if tracing_is_enabled() else payload
 
 
 class ReasonBlocksMiddleware(AgentMiddleware[Any, Any, Any]):
     """Watches and steers any number of concurrent and successive runs of an agent."""
 
     state_schema = RunState
-    trace_policy = TracePolicy(process_inputs=_nothing, process_outputs=_nothing)
+    trace_policy = TracePolicy(process_inputs=_nothing_where_traced, process_outputs=_nothing_where_traced)
     """Where LangSmith traces, our spans carry no second copy of the conversation."""
 
     def __init__(self, setup: Setup) -> None:

@@ -135,10 +135,13 @@ def _answer_in_place(effect: Effect) -> Any:
 
 def _refused(effects: Sequence[Effect]) -> list[Unavailable] | None:
     """The answers, if it is known that none can be had: no task, no thread, no scope is spent on them."""
-    refusals = [effect.refusal() for effect in effects]
-    if any(refusal is None for refusal in refusals):
-        return None
-    return [Refused(refusal or "") for refusal in refusals]
+    refusals: list[Unavailable] = []
+    for effect in effects:
+        refusal = effect.refusal()
+        if refusal is None:
+            return None
+        refusals.append(Refused(refusal))
+    return refusals
 
 
 def _note(journal: Journal, effects: Sequence[Effect], answers: Sequence[Any], began: int, ended: list[int]) -> None:
@@ -182,28 +185,28 @@ async def _perform_all(
             if answers[position] is None:
                 incidents.note(effect.name, missed)
                 answers[position] = missed
-    budget.settle(used_up=late, answered=any(not isinstance(answer, Unavailable) for answer in answers))
+    budget.settle(used_up=late, answered=not all(map(_is_missing, answers)))
     return answers
 
 
+def _is_missing(answer: object) -> bool:
+    return isinstance(answer, Unavailable)
+
+
 async def _perform_into(effect: Effect, answers: list[Any], ended: list[int], position: int) -> None:
-    answers[position] = await _perform(effect)
-    ended[position] = time.time_ns()
-
-
-async def _perform(effect: Effect) -> Any:
     """One answer; whatever goes wrong becomes the reason why there is none."""
     try:
         if effect.blocking:
             answer = await anyio.to_thread.run_sync(effect.perform, abandon_on_cancel=True)
         else:
             answer = effect.perform()
-        return await answer if inspect.isawaitable(answer) else answer
+        answers[position] = await answer if inspect.isawaitable(answer) else answer
     except Unavailable as unavailable:
         incidents.note(effect.name, unavailable)
-        return unavailable
+        answers[position] = unavailable
     except Exception as error:
-        return Unavailable(incidents.note(effect.name, error))
+        answers[position] = Unavailable(incidents.note(effect.name, error))
+    ended[position] = time.time_ns()
 
 
 def on_event_loop() -> bool:

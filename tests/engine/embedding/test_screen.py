@@ -72,7 +72,7 @@ def test_words_of_very_many_patterns_are_left_out() -> None:
     library = LexicalScreen.build(
         [f"widget number{'abcdefghij'[n % 10]} {n * 'x'}" for n in range(1, MOST_PATTERNS + 2)]
     )
-    assert "widget" not in library._postings
+    assert "widget" not in library._places
     assert not library.passes("a widget")
 
 

@@ -9,7 +9,7 @@ measured, see `benchmarks/calibration`.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,15 +28,18 @@ COMMONEST = 0.9
 FEW_PATTERNS = 50
 """In a library of fewer, that a pattern has a word says little about how common the word is."""
 
-Posting = tuple[NDArray[np.intp], NDArray[np.float64]]
-"""Which patterns have a word, and what share of the weight of each it is."""
+Places = dict[str, NDArray[np.intp]]
+"""Which patterns have a word."""
+Shares = dict[str, NDArray[np.float64]]
+"""What share of the weight of each of them the word is."""
 
 
 class LexicalScreen:
     """An inverted index over the words of patterns; never changed, so any thread may ask it."""
 
-    def __init__(self, postings: Mapping[str, Posting], count: int, *, open_to_all: bool = False) -> None:
-        self._postings = postings
+    def __init__(self, places: Places, shares: Shares, count: int, *, open_to_all: bool = False) -> None:
+        self._places = places
+        self._shares = shares
         self._count = count
         self._open_to_all = open_to_all
 
@@ -56,8 +59,12 @@ class LexicalScreen:
             for stem in known:
                 places[stem].append(place)
                 shares[stem].append(weights[stem] / total)
-        postings = {stem: (np.array(places[stem], np.intp), np.array(shares[stem])) for stem in weights}
-        return cls(postings, len(patterns), open_to_all=not all(map(has_words, patterns)))
+        return cls(
+            {stem: np.array(found, np.intp) for stem, found in places.items()},
+            {stem: np.array(found) for stem, found in shares.items()},
+            len(patterns),
+            open_to_all=not all(map(has_words, patterns)),
+        )
 
     def passes(self, context: str) -> bool:
         """Whether a context may have to do with one of the patterns."""
@@ -79,11 +86,11 @@ class LexicalScreen:
 
     def _most(self, words: set[str]) -> float:
         """The largest share of a pattern that some words make up."""
-        found = [posting for stem in words if (posting := self._postings.get(stem)) is not None]
-        if not found:
+        known = self._places.keys() & words
+        if not known:
             return 0.0
-        places = np.concatenate([posting[0] for posting in found])
-        shares = np.concatenate([posting[1] for posting in found])
+        places = np.concatenate(list(map(self._places.__getitem__, known)))
+        shares = np.concatenate(list(map(self._shares.__getitem__, known)))
         return float(np.bincount(places, shares, self._count).max())
 
 

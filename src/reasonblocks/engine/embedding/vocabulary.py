@@ -76,7 +76,7 @@ def stems(text: str) -> set[str]:
     encoded = text.lower().encode("utf-8", "replace")
     if not text.isascii():
         encoded = _MARKS.sub(b" ", encoded)
-    found = {_stems[word] for word in set(encoded.translate(_BLANKS).split())}
+    found = set(map(_stems.__getitem__, set(encoded.translate(_BLANKS).split())))
     found.discard("")
     return found
 
