@@ -169,7 +169,8 @@ def _value(fields: Mapping[str, Any], key: str) -> object:
         return fields.get(key)
     state = fields.get("trigger_state")
     nested = state.get("trajectory_description") if isinstance(state, Mapping) else state
-    return [fields.get(key), nested]
+    given = fields.get(key)
+    return nested if given is None else [given, nested]
 
 
 def _other_texts(fields: Mapping[str, Any]) -> list[str]:
@@ -180,7 +181,11 @@ def _other_texts(fields: Mapping[str, Any]) -> list[str]:
 
 
 def _joined(value: object) -> str:
-    """The texts and numbers of a value, however deep, as one text."""
+    """The texts and numbers of a value, however deep, as one text; most keys have none, or a text."""
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return neutralise(value).strip()
     texts = (neutralise(leaf).strip() for leaf in islice(_leaves(value), _MOST_LEAVES))
     return "; ".join(text for text in texts if text)
 
