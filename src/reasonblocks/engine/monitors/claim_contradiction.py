@@ -175,10 +175,10 @@ class _State:
         """Earlier claims that a sentence excludes, and in what; of those about the very same fact the last one."""
         settled: set[str] = set()
         for past in self._remarks.that_may_exclude(remark):
-            if not remark.claims():
+            if not remark.said.claims():
                 return
-            for claim in remark.claims():
-                for earlier in past.claims():
+            for claim in remark.said.claims():
+                for earlier in past.said.claims():
                     same = earlier.key == claim.key
                     if same and claim.key in settled:
                         continue
