@@ -109,6 +109,8 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     """Head and tail of it."""
     said: list[str]
     """The words of it, in their order."""
+    codes: list[str]
+    """Those of them that are more than letters; without any there is no digit in the thought."""
     thought_words: WordSet
     thought_numbers: WordSet
     sentences: list[Sentence]
@@ -120,7 +122,9 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     arguments: str
     """The values the call was given."""
     given: set[str]
-    """The words of them."""
+    """The words of them, as far as they are looked at..."""
+    given_words: WordSet
+    """...and their stems."""
     call: bytes
     """The same for the same call; of a step without one, for the same thought."""
     target: bytes
@@ -137,6 +141,8 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     """Head and tail of it."""
     observation: str
     """All of it."""
+    heard: set[str]
+    """The words of the excerpt."""
     result_words: WordSet
     result_numbers: WordSet
     result_size: int
@@ -218,6 +224,7 @@ def read_step(
         index=index,
         thought=thought,
         said=said,
+        codes=codes,
         thought_words=word_set(words),
         thought_numbers=number_set(codes),
         sentences=sentences,
@@ -226,6 +233,7 @@ def read_step(
         role=role_of(action, leaves, roles, given if len(arguments) <= _MOST_GIVEN else None),
         arguments=arguments,
         given=given,
+        given_words=word_set(given),
         call=_digest(f"{step.action}\n{step.action_input}" if action else step.thought),
         target=target,
         call_words=call_words,
@@ -234,6 +242,7 @@ def read_step(
         result=_digest(step.observation),
         result_excerpt=result,
         observation=step.observation,
+        heard=heard,
         result_words=result_words,
         result_numbers=number_set(heard),
         result_size=len(step.observation),

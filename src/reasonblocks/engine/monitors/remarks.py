@@ -18,7 +18,6 @@ _MOST_REMEMBERED = 40
 _LONGEST = 60
 _MOST_COMPARED = 3
 """Earlier sentences of each kind that one is held against; whoever says the same all the time says it in these."""
-_FEWEST_COMMON = 2
 _SHARE = 0.5
 """Of the ideas of the shorter one of two sentences that may be about the same."""
 
@@ -64,8 +63,12 @@ class Remarks:
                 self._unique.append(remark)
 
     def may_exclude(self, remark: Remark) -> bool:
-        """Whether any sentence could be about the same as this one."""
-        return remark.said.may_claim and (remark.bits & self._ever).bit_count() >= _FEWEST_COMMON
+        """Whether any sentence could be about the same as this one: there are two ideas at least that both have."""
+        said = remark.said
+        if not said.may_claim or said.claims_nothing:
+            return False
+        common = remark.bits & self._ever
+        return common & (common - 1) != 0 if common else False
 
     def that_may_exclude(self, remark: Remark) -> Iterator[Remark]:
         """Sentences about the same that may say otherwise, of each kind the latest first."""

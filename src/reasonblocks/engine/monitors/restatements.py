@@ -158,9 +158,8 @@ class Restatements:
             self._numbers.update(dict.fromkeys(_numbers_of(step.arguments), step.index))
             self._numbers.update(dict.fromkeys(_numbers_of(step.observation), step.index))
         asked = step.speaks_only and len(step.observation.split()) > _SHORT_ANSWER
-        given = word_set(step.given)
-        changed = given if step.role.changes and not step.role.ends else 0
-        self._events.append(_Event(step.index, changed, step.result_words | given, asked))
+        changed = step.given_words if step.role.changes and not step.role.ends else 0
+        self._events.append(_Event(step.index, changed, step.result_words | step.given_words, asked))
 
 
 def _denies(one: Wording, other: Wording) -> bool:

@@ -157,6 +157,11 @@ class Wording:
             self._appeals = APPEAL.search(self.text) is not None
         return self._appeals
 
+    @property
+    def claims_nothing(self) -> bool:
+        """Whether it was taken apart, and nothing was found."""
+        return self._claims is not None and not self._claims
+
     def claims(self) -> list[Claim]:
         """What it claims, taken apart when it is first asked for."""
         if self._claims is None:
