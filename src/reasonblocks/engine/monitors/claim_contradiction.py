@@ -21,7 +21,7 @@ from .disputes import DONE, Disputes
 from .features import StepFeatures, quote
 from .remarks import Remark, Remarks, remarks_of
 from .restatements import Restatements, one_number_apart
-from .standing import Standing
+from .standing import Event, Standing
 from .words import Phrases, WordSet, number_set, overlap, phrases, size, split, token_set, word_set
 
 _MOST_STEPS = 20
@@ -146,7 +146,8 @@ class _State:
 
     def _opposed(self, step: StepFeatures, remarks: list[Remark]) -> Reading | None:
         """What is held of a thing against what was held of it before, in whatever words."""
-        for opposite in self._standing.next(step, remarks) + self._disputes.next(step, remarks):
+        event = Event.of(step)
+        for opposite in self._standing.next(event, remarks) + self._disputes.next(event, remarks):
             said = (_AGO if opposite.question == DONE else _YET).sub("", without_appeal(opposite.text))
             if not _acknowledged(without_appeal(step.thought), said, opposite.earlier):
                 reason = f"{_REASONS['opposite']}, and nothing about it was learned since step {opposite.at}."

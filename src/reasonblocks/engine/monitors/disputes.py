@@ -9,16 +9,14 @@ from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import NamedTuple
 
 from .claim_words import FILLS
 from .counterpoints import Counterpoint, counterpoint
-from .features import StepFeatures
 from .marks import read_marks
 from .points import FILE
 from .remarks import Remark
 from .signed_words import DEED
-from .standing import Opposite
+from .standing import Event, Opposite
 from .wordings import Wording
 from .words import WordSet, split, word_set
 
@@ -31,20 +29,7 @@ _MOST_LOOKS = 4
 _FEWEST_COMMON = 2
 _TELLS = 3
 """With so many words of a sentence a person has spoken of it."""
-_LONGEST_RESULT = 6_000
 _AROUND = ".,;:!?()\"'*"
-
-
-class _Event(NamedTuple):
-    """What a step did and brought."""
-
-    at: int
-    changed: bool
-    given: set[str]
-    result: str
-    heard: WordSet
-    answered: bool
-    """Whether what was heard are the words of a person."""
 
 
 class Disputes:
@@ -56,9 +41,9 @@ class Disputes:
         self._plain: deque[Remark] = deque(maxlen=_MOST_KEPT)
         self._turning: deque[Remark] = deque(maxlen=_MOST_KEPT)
         self._valued: deque[Remark] = deque(maxlen=_MOST_KEPT)
-        self._events: deque[_Event] = deque(maxlen=_MOST_STEPS)
+        self._events: deque[Event] = deque(maxlen=_MOST_STEPS)
 
-    def next(self, step: StepFeatures, remarks: list[Remark]) -> list[Opposite]:
+    def next(self, event: Event, remarks: list[Remark]) -> list[Opposite]:
         """Take the next step in: what it says against earlier ones."""
         said = [remark for remark in remarks if remark.said.may_state]
         pairs = ((past, now) for now in said for past in self._may_exclude(now))
@@ -67,7 +52,7 @@ class Disputes:
             (self._turning if now.said.turned else self._plain).append(now)
             if now.said.kinds:
                 self._valued.append(now)
-        self._remember(step)
+        self._events.append(event)
         return [opposite for opposite in found if opposite is not None]
 
     def _may_exclude(self, now: Remark) -> Iterator[Remark]:
@@ -96,11 +81,6 @@ class Disputes:
         if found is None or any(event.at >= past.index and _excuses(event, found, now) for event in self._events):
             return None
         return Opposite(DONE if found.idea == DEED else "", past.index, earlier, text)
-
-    def _remember(self, step: StepFeatures) -> None:
-        changed = (step.role.changes or step.role.writes) and not step.role.ends
-        result = step.observation[:_LONGEST_RESULT]
-        self._events.append(_Event(step.index, changed, step.given, result, step.result_words, step.speaks_only))
 
 
 def _may_be_the_same(one: Wording, other: Wording) -> bool:
@@ -131,7 +111,7 @@ def _bare(token: str) -> str:
     return token.strip(_AROUND)
 
 
-def _excuses(event: _Event, found: Counterpoint, remark: Remark) -> bool:
+def _excuses(event: Event, found: Counterpoint, remark: Remark) -> bool:
     """Whether a step may have changed what two sentences are about, or told of it."""
     if event.answered and (event.heard & remark.bits).bit_count() >= _TELLS:
         return True

@@ -61,7 +61,7 @@ class Opposite(NamedTuple):
     text: str
 
 
-class _Event(NamedTuple):
+class Event(NamedTuple):
     """What a step did and brought."""
 
     at: int
@@ -71,6 +71,13 @@ class _Event(NamedTuple):
     heard: WordSet
     answered: bool
     """Whether what was heard are the words of a person."""
+
+    @classmethod
+    def of(cls, step: StepFeatures) -> "Event":
+        """What is kept of a step."""
+        changed = (step.role.changes or step.role.writes) and not step.role.ends
+        result = step.observation[:_LONGEST_RESULT]
+        return cls(step.index, changed, step.given, result, step.result_words, step.speaks_only)
 
 
 class _Pair(NamedTuple):
@@ -134,7 +141,7 @@ class _Pair(NamedTuple):
         one, other = (self.earlier.object & ~_PALE, self.stance.object & ~_PALE)
         return one.bit_count() >= _PAIR and other.bit_count() >= _PAIR and not one & other
 
-    def excused_by(self, event: _Event) -> bool:
+    def excused_by(self, event: Event) -> bool:
         """Whether a step may have changed the thing, or told of it."""
         question, shared, answer = self.question, self.shared, self.stance.answer
         news = self.stance.ideas & ~word_set(shared) & ~FILLS
@@ -165,9 +172,9 @@ class Standing:
         self._kept: dict[int, deque[Remark]] = {kind: deque(maxlen=_MOST_HELD) for kind in _KINDS}
         """By kind what was said."""
         self._ever: WordSet = 0
-        self._events: deque[_Event] = deque(maxlen=_MOST_STEPS)
+        self._events: deque[Event] = deque(maxlen=_MOST_STEPS)
 
-    def next(self, step: StepFeatures, remarks: list[Remark]) -> list[Opposite]:
+    def next(self, event: Event, remarks: list[Remark]) -> list[Opposite]:
         """Take the next step in: what it holds against earlier ones."""
         found: list[Opposite] = []
         said = [remark for remark in remarks if remark.said.may]
@@ -180,9 +187,7 @@ class Standing:
                 for kind in _KINDS:
                     if now.said.may & kind:
                         self._kept[kind].append(now)
-        changed = (step.role.changes or step.role.writes) and not step.role.ends
-        result = step.observation[:_LONGEST_RESULT]
-        self._events.append(_Event(step.index, changed, step.given, result, step.result_words, step.speaks_only))
+        self._events.append(event)
         return found
 
     def _pairs(self, now: Remark) -> Iterator[tuple[Remark, Remark]]:
