@@ -126,15 +126,17 @@ def prepare(situation: Situation, policy: Policy) -> Asking:
             queued += _monitor_guidance(policy.monitors, outcome, situation, trace.current_state, skipped)
         else:
             errors.append(_problem(policy.monitors, outcome))
-        trace = _with_evaluation(trace, evaluation)
     gate = e1_gate(
         configured=policy.monitors is not None,
         current=evaluation,
         previous=situation.evaluations,
         threshold=situation.gate_threshold,
     )
-    asks = tuple(Ask(injection, trace) for injection in _allowed(situation, policy, trace, gate, skipped))
-    if asks:
+    allowed = _allowed(situation, policy, trace, gate, skipped)
+    asks: tuple[Ask, ...] = ()
+    if allowed:
+        trace = _with_evaluation(trace, evaluation)
+        asks = tuple(Ask(injection, trace) for injection in allowed)
         outcomes = yield asks
         queued += _collect(asks, outcomes, errors)
     return Prepared(

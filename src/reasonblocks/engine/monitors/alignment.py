@@ -27,24 +27,26 @@ def aligned(one: Claim, other: Claim) -> str:
     """In what two claims in different words exclude each other; empty if they do not."""
     if one.apart != other.apart or one.unique or other.unique:
         return ""
-    same = one.names == other.names
-    first, second = set(one.names), set(other.names)
-    if not same and not (first <= second or second <= first):
+    same, named = one.names == other.names, one.names != () != other.names
+    if named and not same and not _known_to_one(one.names, other.names):
         return "place" if _elsewhere(one, other) else ""
     turned = (one.stripped & other.bag) | (other.stripped & one.bag)
     shared = one.bag & other.bag | turned
+    # To count takes long, and most claims have no names and something of their own each.
+    if not named and one.bag & shared != one.bag and other.bag & shared != other.bag:
+        return ""  # `the old server` is another one than `the new server`
     more, further = (one.bag & ~shared).bit_count(), (other.bag & ~shared).bit_count()
     rest = max(more, further) - turned.bit_count()
-    if rest > _MOST_REST and first and second:
+    if rest > _MOST_REST and named:
         return ""
     count = shared.bit_count() + len(set(one.states).intersection(other.states))
-    if not (first and second):
+    if not named:
         fewest = _FEWEST_NAMELESS - _measured(one, other)
-        if count < _FEWEST_COMMON or rest > count + 1 - fewest or (more and further):
-            return ""  # `the old server` is another one than `the new server`
+        if count < _FEWEST_COMMON or rest > count + 1 - fewest:
+            return ""
     opposed = (shared & (one.opposing ^ other.opposing)).bit_count() + turned.bit_count()
     if one.negated ^ other.negated ^ bool(opposed & 1):
-        if not same or not count or not _denies(one, other, shared) or (rest and not first):
+        if not same or not count or not _denies(one, other, shared) or (rest and not one.names):
             return ""
         return "nearly" if _qualifies(one, shared) or _qualifies(other, shared) else "denial"
     if one.negated or other.negated:
@@ -54,6 +56,12 @@ def aligned(one: Claim, other: Claim) -> str:
     if more and further and count < _FEWEST_COMMON and not _apart(one.states, other.states) and _loose(one, other):
         return ""  # either measures something of its own
     return "value" if _values_differ(one, other) else ""
+
+
+def _known_to_one(names: tuple[str, ...], others: tuple[str, ...]) -> bool:
+    """Whether one of two claims names all that the other does."""
+    first, second = set(names), set(others)
+    return first <= second or second <= first
 
 
 def _denies(one: Claim, other: Claim, shared: WordSet) -> bool:

@@ -14,6 +14,7 @@ from .departure import refers
 from .features import StepFeatures
 from .monologue import is_remark
 from .provenance import Origin
+from .terms import Terms
 from .topics import TopicSet, topic_of_task, topic_set
 from .waiting import waits
 from .words import Phrases, WordSet, alike, token_set
@@ -100,7 +101,7 @@ class Beginnings:
         self._tools: set[bytes] = set()
         self._fresh: deque[TopicSet] = deque(maxlen=_SHORTLY)
         self._named: deque[TopicSet] = deque(maxlen=_NAMES_SHORTLY)
-        self._calls: deque[tuple[bytes, WordSet]] = deque(maxlen=WINDOW)
+        self._calls: deque[tuple[bytes, Terms]] = deque(maxlen=WINDOW)
         self._numbers: WordSet = 0
         self.latest: deque[tuple[int, float]] = deque(maxlen=WINDOW)
         """The latest steps that say anything, and how much of a beginning each is."""
@@ -191,7 +192,9 @@ class Beginnings:
         if step.thought_numbers & self._numbers or refers(step) or self._is_next_item(step):
             return True
         parts = step.call_parts & ~_OF_ANY_CALL
-        return any(tool == step.tool and alike(parts, other) >= _NEXT_ITEM for tool, other in self._calls)
+        return any(
+            tool == step.tool and alike(parts, other.parts & ~_OF_ANY_CALL) >= _NEXT_ITEM for tool, other in self._calls
+        )
 
     def _is_next_item(self, step: StepFeatures) -> bool:
         """Whether it does to another thing what was done to others: an entry of a list, or a name without a word."""
@@ -213,7 +216,7 @@ class Beginnings:
         self._named.append(topic.named)
         self._numbers = step.result_numbers
         if not step.speaks_only:
-            self._calls.append((step.tool, step.call_parts & ~_OF_ANY_CALL))
+            self._calls.append((step.tool, step.terms))
             if len(self._tools) < _MOST_TOOLS:
                 self._tools.add(step.tool)
 

@@ -21,7 +21,7 @@ from .disputes import DONE, Disputes
 from .features import StepFeatures, quote
 from .remarks import Remark, Remarks, remarks_of
 from .restatements import Restatements, one_number_apart
-from .standing import Standing
+from .standing import Event, Standing
 from .words import Phrases, WordSet, number_set, overlap, phrases, size, split, token_set, word_set
 
 _MOST_STEPS = 20
@@ -146,7 +146,8 @@ class _State:
 
     def _opposed(self, step: StepFeatures, remarks: list[Remark]) -> Reading | None:
         """What is held of a thing against what was held of it before, in whatever words."""
-        for opposite in self._standing.next(step, remarks) + self._disputes.next(step, remarks):
+        event = Event.of(step)
+        for opposite in self._standing.next(event, remarks) + self._disputes.next(event, remarks):
             said = (_AGO if opposite.question == DONE else _YET).sub("", without_appeal(opposite.text))
             if not _acknowledged(without_appeal(step.thought), said, opposite.earlier):
                 reason = f"{_REASONS['opposite']}, and nothing about it was learned since step {opposite.at}."
@@ -175,10 +176,10 @@ class _State:
         """Earlier claims that a sentence excludes, and in what; of those about the very same fact the last one."""
         settled: set[str] = set()
         for past in self._remarks.that_may_exclude(remark):
-            if not remark.claims():
+            if not remark.said.claims():
                 return
-            for claim in remark.claims():
-                for earlier in past.claims():
+            for claim in remark.said.claims():
+                for earlier in past.said.claims():
                     same = earlier.key == claim.key
                     if same and claim.key in settled:
                         continue

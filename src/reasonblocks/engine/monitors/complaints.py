@@ -8,14 +8,14 @@ import re
 from collections import deque
 
 from .features import StepFeatures
-from .words import phrases
+from .words import Phrases
 
 _LONGEST = 30
 """Words of a reply; in a longer one the remark is not what it is about."""
 _MOST_CHARACTERS = 360
 _RECENT = 4
 """Messages within which remarks add up."""
-AGAIN = phrases(
+AGAIN = Phrases(
     "agreed already, agreed several, already agreed, already answered, already asked, already confirmed, already did",
     "already explained, already gave, already given, already mentioned, already provided, already said, already told",
     "already wrote, anything to add, as before, as i explained, as i mentioned, as i said, as i told, as i wrote",
@@ -31,7 +31,7 @@ AGAIN = phrases(
     "you just said, you've asked, you've said",
 )
 """It was said, asked or answered already."""
-ASTRAY = phrases(
+ASTRAY = Phrases(
     "beside the point, can we get back, can we go back, can we return, can we stick, come back to my, concentrate on",
     "don't see how, don't see what, don't see why, focus on my, focus on the, get back to my, get back to the",
     "go back to",
@@ -52,7 +52,7 @@ class Complaints:
 
     __slots__ = ("_kind", "_remarks")
 
-    def __init__(self, kind: re.Pattern[str]) -> None:
+    def __init__(self, kind: Phrases) -> None:
         self._kind = kind
         self._remarks: deque[tuple[int, str]] = deque(maxlen=_RECENT)
 
@@ -63,6 +63,10 @@ class Complaints:
             return []
         reply = step.observation
         short = len(reply) <= _MOST_CHARACTERS and len(reply.split()) <= _LONGEST
-        remark = reply if short and self._kind.search(_PAUSES.sub("", reply.replace("\u2019", "'"))) else ""
-        self._remarks.append((step.index, remark))
+        said = short and self._kind.may_be_in(reply, step.heard) and self._kind.found_in(_plain(reply))
+        self._remarks.append((step.index, reply if said else ""))
         return [said for said in self._remarks if said[1]]
+
+
+def _plain(reply: str) -> str:
+    return _PAUSES.sub("", reply.replace("\u2019", "'"))

@@ -65,6 +65,8 @@ _NOTEBOOK = re.compile(
     r"(?:^|>\s{0,3})[\w./~-]{1,120}\.(?:adoc|log|md|org|rst|txt)(?=\s*(?:$|<))", re.IGNORECASE | re.MULTILINE
 )
 """A file for people that something is written to."""
+_NOTEBOOKS = (".adoc", ".log", ".md", ".org", ".rst", ".txt")
+"""One of these is in whatever matches and is written in ASCII."""
 _ABOUT_SAYING = word_set(
     "account again already altogether arrive background basic basically brief briefly bring case clear clearly collect "
     "conclude conclusion condense confirm consider context current currently detail digest established essence "
@@ -225,7 +227,10 @@ def _writes_notes(step: StepFeatures) -> bool:
         return True
     if size(step.call_words) < _FEWEST_BESIDE_A_CALL:
         return False
-    return _NOTEBOOK.search(step.arguments) is not None
+    text = step.arguments
+    if text.isascii() and not any(map(text.lower().__contains__, _NOTEBOOKS)):
+        return False
+    return _NOTEBOOK.search(text) is not None
 
 
 def _said(step: StepFeatures, notes: bool) -> _Said:
@@ -240,6 +245,8 @@ def _said(step: StepFeatures, notes: bool) -> _Said:
 
 def _named(step: StepFeatures) -> WordSet:
     """The words and numbers that a call begins with: where it looked, what it was about."""
+    if len(step.arguments) <= _BEGINNING:
+        return step.given_words | number_set(step.given)
     words = split(step.arguments[:_BEGINNING])
     return word_set(words) | number_set(words)
 

@@ -7,6 +7,7 @@ import msgspec
 from .asking import answer_of
 from .features import StepFeatures
 from .quick import lower, quick
+from .terms import Terms
 from .words import WordSet, size, split, word_set
 
 COMPARABLE = 8
@@ -56,14 +57,13 @@ class Done(msgspec.Struct, gc=False):
     thought: int
     """The same for the same thought."""
     target: bytes
-    words: WordSet
-    """Of the call; of a message, its own."""
+    terms: Terms
+    """The words of the call."""
+    message: tuple[WordSet, WordSet] | None
+    """Of a message its words and its numbers."""
     said: str
     """The beginning of what the call was given, or of the message."""
     searches: bool
-    names: WordSet
-    parts: WordSet
-    """Words and names of the call; of a message, its numbers."""
     result: bytes
     shape: int
     """The same for results that differ in figures alone."""
@@ -91,6 +91,21 @@ class Done(msgspec.Struct, gc=False):
     family: int = -1
     """The first step of those that it repeats, directly or through others; its own index where it repeats none."""
 
+    @property
+    def words(self) -> WordSet:
+        """Of the call; of a message, its own."""
+        return self.message[0] if self.message else self.terms.words
+
+    @property
+    def names(self) -> WordSet:
+        """Whatever of the call is more than plain words."""
+        return self.terms.names
+
+    @property
+    def parts(self) -> WordSet:
+        """Words and names of the call; of a message, its numbers."""
+        return self.message[1] if self.message else self.terms.parts
+
 
 def done(step: StepFeatures, changes_before: int) -> Done:
     """What is kept of a step that was taken after so many changes."""
@@ -106,11 +121,10 @@ def done(step: StepFeatures, changes_before: int) -> Done:
         bare=crc32(arguments.lower().translate(None, _ORNAMENTS)),
         thought=crc32(step.thought.encode("utf-8", "surrogatepass")),
         target=step.target,
-        words=step.thought_words if speaks else step.call_words,
+        terms=step.terms,
+        message=(step.thought_words, step.thought_numbers) if speaks else None,
         said=(step.thought if speaks else step.arguments)[:_LONGEST_QUESTION],
         searches=step.role.searches,
-        names=step.call_names,
-        parts=step.thought_numbers if speaks else step.call_parts,
         result=step.result,
         shape=crc32(step.result_excerpt.encode("utf-8", "surrogatepass").translate(None, _FIGURES)),
         result_words=step.result_words,

@@ -14,8 +14,9 @@ import msgspec
 
 from .provenance import NO_IDS, Origin, Provenance
 from .roles import Role, role_of
+from .terms import Terms, parted
 from .topics import StepTopic, read_topic
-from .words import Sentence, WordSet, number_set, split, split_sentences, token_set, word_set
+from .words import Sentence, WordSet, number_set, split, split_sentences, word_set
 
 _QUOTE = 100
 """How long a quotation may be."""
@@ -70,7 +71,6 @@ _LONGEST_STATUS = 400
 """A longer result is not a mere report of how far something is."""
 _CHANGING = re.compile(r"[\da-f](?:(?<=0)x[0-9a-f]+|(?<=[0-9a-f])(?<!\w.)[0-9a-f]{7,}\b|(?<=\d)\d*(?:[.,:]\d+)*)")
 """What differs between two results of the same shape, besides blanks: numbers, addresses, hashes."""
-_AROUND_TOKENS = "\"'`,;.!?()[]{}"
 
 
 class ObservedStep(msgspec.Struct, frozen=True, gc=False):
@@ -109,6 +109,8 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     """Head and tail of it."""
     said: list[str]
     """The words of it, in their order."""
+    codes: list[str]
+    """Those of them that are more than letters; without any there is no digit in the thought."""
     thought_words: WordSet
     thought_numbers: WordSet
     sentences: list[Sentence]
@@ -120,23 +122,23 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     arguments: str
     """The values the call was given."""
     given: set[str]
-    """The words of them."""
+    """The words of them, as far as they are looked at..."""
+    given_words: WordSet
+    """...and their stems."""
     call: bytes
     """The same for the same call; of a step without one, for the same thought."""
     target: bytes
     """The same for calls that differ in plain words alone: same tool, same paths, ids, flags and numbers."""
-    call_words: WordSet
-    """The plain words of the call."""
-    call_names: WordSet
-    """What of the call is more than plain words: the tool, paths, ids, flags and numbers, in any order."""
-    call_parts: WordSet
-    """The same with the plain words, all as they are written."""
+    terms: Terms
+    """The words of the call, plain ones apart from names."""
     result: bytes
     """The same for the same result."""
     result_excerpt: str
     """Head and tail of it."""
     observation: str
     """All of it."""
+    heard: set[str]
+    """The words of the excerpt."""
     result_words: WordSet
     result_numbers: WordSet
     result_size: int
@@ -151,6 +153,21 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     """Whether the step has no call at all."""
     origin: Origin
     """Where its ids come from, as far as the run before it is known."""
+
+    @property
+    def call_words(self) -> WordSet:
+        """The plain words of the call."""
+        return self.terms.words
+
+    @property
+    def call_names(self) -> WordSet:
+        """What of the call is more than plain words: the tool, paths, ids, flags and numbers, in any order."""
+        return self.terms.names
+
+    @property
+    def call_parts(self) -> WordSet:
+        """The same with the plain words, all as they are written."""
+        return self.terms.parts
 
     def call_quote(self) -> str:
         """The call as a quotation; of a step without one, the thought."""
@@ -203,7 +220,6 @@ def read_step(
     arguments = "\n".join(leaves)
     looked_at = arguments[:_MOST_GIVEN]
     given = set(split(looked_at))
-    target, call_words, call_names, call_parts = _read_call(action, leaves)
     result = _head_and_tail(step.observation, _RESULT_HEAD, _RESULT_TAIL)
     heard = set(split(result))
     result_words = word_set(heard)
@@ -218,6 +234,7 @@ def read_step(
         index=index,
         thought=thought,
         said=said,
+        codes=codes,
         thought_words=word_set(words),
         thought_numbers=number_set(codes),
         sentences=sentences,
@@ -226,14 +243,14 @@ def read_step(
         role=role_of(action, leaves, roles, given if len(arguments) <= _MOST_GIVEN else None),
         arguments=arguments,
         given=given,
+        given_words=word_set(given),
         call=_digest(f"{step.action}\n{step.action_input}" if action else step.thought),
-        target=target,
-        call_words=call_words,
-        call_names=call_names,
-        call_parts=call_parts,
+        target=_digest("\n".join(parted(action, leaves)[0])),
+        terms=Terms(action, leaves),
         result=_digest(step.observation),
         result_excerpt=result,
         observation=step.observation,
+        heard=heard,
         result_words=result_words,
         result_numbers=number_set(heard),
         result_size=len(step.observation),
@@ -291,24 +308,6 @@ def _digest(text: str, size: int = 8) -> bytes:
 @lru_cache(maxsize=1_024)
 def _tool(action: str) -> bytes:
     return _digest(action)
-
-
-def _read_call(action: str, leaves: list[str]) -> tuple[bytes, WordSet, WordSet, WordSet]:
-    """What a call is about, apart from plain words, and those words; then both as sets, without and with them."""
-    fixed = [action]
-    plain: list[str] = []
-    for leaf in leaves:
-        tokens = leaf.split()
-        if len(tokens) < 2:  # a value on its own names something, in whatever letters
-            fixed.append(leaf)
-            continue
-        bare = [token.strip(_AROUND_TOKENS) for token in tokens]
-        # Whatever is more than letters names a certain thing: a path, a flag, an id, a date.
-        fixed += filterfalse(str.isalpha, bare)
-        plain += filter(str.isalpha, bare)
-    words = set(map(str.lower, plain))
-    names = token_set(set(fixed))
-    return _digest("\n".join(fixed)), word_set(words), names, names | token_set(words)
 
 
 def _leaves(arguments: str) -> list[str]:

@@ -58,6 +58,13 @@ _CLASSES = (
 )
 
 
+_MARKS_OF: dict[str, int] = {}
+"""By word, the marks of all classes that it is in."""
+for _words, _mark in _CLASSES:
+    for _word in _words:
+        _MARKS_OF[_word] = _MARKS_OF.get(_word, 0) | _mark
+
+
 def read_marks(words: Iterable[str]) -> tuple[WordSet, int]:
     """The ideas of some words, and their marks."""
     together = united(words, _known)
@@ -74,10 +81,7 @@ def _read(word: str) -> int:
     if word.isdigit():  # of a long number it can be told what it names
         named = token_set((word,)) if len(word) >= _SHORTEST_NAME else 0
         return named << _IDEAS_FROM | VALUE | DIGIT | _NUMBER | NAMELESS
-    marks = (ASKED.get(word, 0) & _QUESTIONS) << _ASKED_FROM
-    for words, mark in _CLASSES:
-        if word in words:
-            marks |= mark
+    marks = (ASKED.get(word, 0) & _QUESTIONS) << _ASKED_FROM | _MARKS_OF.get(word, 0)
     if not word.isalpha():
         marks |= VALUE | DIGIT | _NUMBER | NAMELESS if any(map(str.isdigit, word)) else VALUE
     if word in DENIES or (len(word) >= _SHORTEST_TURNING and _TURNING.match(word)):

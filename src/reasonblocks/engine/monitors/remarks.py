@@ -4,16 +4,12 @@ Most sentences never meet one that they could contradict. What two of them have 
 whether they can differ at all by a few marks: one denies, both give a value, both name the only one.
 """
 
-import re
 from collections import deque
 from collections.abc import Iterator
-from functools import lru_cache
 
-from .claim_words import THE_ONE
-from .claims import Claim, claims_of
-from .marks import NO_CLAIM, ONLY, TURNS, VALUE, VERB, read_marks
-from .opposites import NEGATES
-from .words import Sentence, WordSet, split
+from .marks import ONLY, TURNS, VALUE
+from .wordings import Wording, wording_of
+from .words import Sentence, WordSet
 
 _HEAD, _TAIL = 10, 8
 """Sentences of a step that are looked at."""
@@ -22,41 +18,19 @@ _MOST_REMEMBERED = 40
 _LONGEST = 60
 _MOST_COMPARED = 3
 """Earlier sentences of each kind that one is held against; whoever says the same all the time says it in these."""
-_FEWEST_COMMON = 2
 _SHARE = 0.5
 """Of the ideas of the shorter one of two sentences that may be about the same."""
-_PARTS = re.compile(r"[,;:()\u2014\u2013-]|\b(?:because|since|so|therefore|which|given|that)\b")
-"""What may part a clause that claims something from one that does not."""
-_SIGNS_THAT_PART = re.compile(r"[,;:()\u2014\u2013-]")
-_WORDS_THAT_PART = frozenset("because since so therefore which given that".split())
-_FORGOTTEN: list[str] = []
 
 
 class Remark:
     """One sentence of a thought."""
 
-    __slots__ = ("_claims", "bits", "count", "index", "marks", "may_claim", "negations", "text", "words")
+    __slots__ = ("bits", "index", "said")
 
-    def __init__(self, index: int, sentence: Sentence) -> None:
+    def __init__(self, index: int, said: Wording) -> None:
         self.index = index
-        self.text, self.words = sentence
-        self.bits, marks = read_marks(self.words)
-        self.count = self.bits.bit_count()
-        self.negations = sum(map(NEGATES.__contains__, self.words)) if marks & TURNS else 0
-        if self.words[0] in THE_ONE or self.text.startswith("`"):
-            marks |= ONLY
-        self.marks = marks
-        self.may_claim = marks & VERB != 0 and self.count >= _FEWEST_COMMON
-        """Whether it has a verb, and is more than a plan or a guess."""
-        if self.may_claim and marks & NO_CLAIM:
-            self.may_claim = _has_parts(self.text, self.words)
-        self._claims: list[Claim] | None = None
-
-    def claims(self) -> list[Claim]:
-        """What it claims, taken apart when it is first asked for."""
-        if self._claims is None:
-            self._claims = _claims_in(self.text)
-        return self._claims
+        self.said = said
+        self.bits = said.bits
 
 
 class Remarks:
@@ -78,23 +52,27 @@ class Remarks:
             while kind and kind[0].index < since:
                 kind.popleft()
         for remark in remarks:
-            remark.words = _FORGOTTEN  # they can be had from the text again, and take up most of the room
-            if not remark.may_claim:
+            said = remark.said
+            if not said.may_claim:
                 continue
-            self._ever |= remark.bits
-            (self._denying if remark.marks & TURNS else self._plain).append(remark)
-            if remark.marks & VALUE:
+            self._ever |= said.bits
+            (self._denying if said.marks & TURNS else self._plain).append(remark)
+            if said.marks & VALUE:
                 self._values.append(remark)
-            if remark.marks & ONLY:
+            if said.marks & ONLY:
                 self._unique.append(remark)
 
     def may_exclude(self, remark: Remark) -> bool:
-        """Whether any sentence could be about the same as this one."""
-        return remark.may_claim and (remark.bits & self._ever).bit_count() >= _FEWEST_COMMON
+        """Whether any sentence could be about the same as this one: there are two ideas at least that both have."""
+        said = remark.said
+        if not said.may_claim or said.claims_nothing:
+            return False
+        common = remark.bits & self._ever
+        return common & (common - 1) != 0 if common else False
 
     def that_may_exclude(self, remark: Remark) -> Iterator[Remark]:
         """Sentences about the same that may say otherwise, of each kind the latest first."""
-        bits, marks = remark.bits, remark.marks
+        bits, marks, count = remark.bits, remark.said.marks, remark.said.count
         kinds = [self._plain, self._denying] if marks & TURNS else [self._denying]
         if marks & VALUE:
             kinds.append(self._values)
@@ -106,17 +84,11 @@ class Remarks:
                 common = past.bits & bits
                 if not common or not common & (common - 1):
                     continue  # fewer than two ideas; to count them takes many times as long
-                if common.bit_count() >= _SHARE * min(past.count, remark.count):
+                if common.bit_count() >= _SHARE * min(past.said.count, count):
                     compared += 1
                     yield past
                     if compared == _MOST_COMPARED:
                         break
-
-
-@lru_cache(maxsize=2_048)
-def _claims_in(text: str) -> list[Claim]:
-    """What a sentence claims. Plans, phrases of a prompt and reports come again and again, in one run and in many."""
-    return claims_of(text, split(text))
 
 
 def remarks_of(index: int, sentences: list[Sentence]) -> list[Remark]:
@@ -124,13 +96,7 @@ def remarks_of(index: int, sentences: list[Sentence]) -> list[Remark]:
     if len(sentences) > _HEAD + _TAIL:
         sentences = sentences[:_HEAD] + sentences[-_TAIL:]
     return [
-        Remark(index, sentence)
+        Remark(index, wording_of(sentence))
         for sentence in sentences
         if 2 < len(sentence[1]) <= _LONGEST and "?" not in sentence[0][-2:]
     ]
-
-
-def _has_parts(text: str, words: list[str]) -> bool:
-    if _SIGNS_THAT_PART.search(text):
-        return True
-    return not _WORDS_THAT_PART.isdisjoint(words) and _PARTS.search(text) is not None

@@ -6,16 +6,14 @@ it was never heard of in the run: a figure that a result or a person gave is new
 
 import re
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
-from itertools import islice
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from .claim_words import ANY_ONE, COUNTED, DEFINITE, POINTS_BACK, STATES
+from .claim_words import ANY_ONE, DEFINITE, STATES
 from .features import StepFeatures
-from .lexicon import says_something, stem
-from .marks import DIGIT, GUESS
+from .figures import Figure
 from .remarks import Remark
+from .wordings import Wording
 from .words import WordSet, number_set, overlap, size, split, word_set
 
 _MOST_SENTENCES = 128
@@ -25,9 +23,6 @@ _MOST_NUMBERS = 480
 _MOST_STEPS = 20
 """How far apart two sentences may be."""
 _LONGEST_RESULT = 20_000
-_LONGEST = 40
-"""Words of a sentence that is compared."""
-_FEWEST_SAID = 3
 _ABOUT = 0.85
 """The share of a sentence in a step that may have taught it."""
 _ALIKE = 0.5
@@ -38,20 +33,6 @@ _FARTHEST = (20, 4, 6)
 """For each of these, how many steps may lie between."""
 _SHORT_ANSWER = 14
 """Words of an answer; a longer one may ask for something else."""
-_SHORTEST_ID = 6
-_PAIR = 2
-_MOST_OF_A_SENTENCE = 8
-"""Numbers."""
-_CALL = re.compile(r"\w\(")
-"""Code, in which numbers change from line to line."""
-# What begins with one of a few signs is found many times as fast; what stands before the first is looked at after it.
-_ID = re.compile(r"[A-Z\d](?<![\w.$].)(?:(?<=\d)\d{5,15}|(?<=[A-Z])(?=\w*\d)\w{4,24})(?![\w.])")
-_NUMBER = re.compile(
-    r"\d(?<![\w#.:/-].)[\d,]{0,12}(?:\.\d{1,6})?(?::\d\d)?((?i:%|[kmgt]b|[cm]?m|kg|ms))?(?![\w:/-]|\.\d)"
-)
-_CURRENCIES = "$\u20ac\u00a3"
-_BEFORE_ID, _BEFORE_NUMBER = re.compile(r"[\w.$]"), re.compile(r"[\w#.:/-]")
-"""What does not stand before an id with its sign, or a number with its currency."""
 _FIGURE = re.compile(r"\d(?:[\d.,:/-]*\d)?")
 """A number, a date or the digits of an id, as a whole."""
 _COUNTS_ON = frozenset("batch chunk fetching following next offset page pages part portion remaining slice".split())
@@ -60,25 +41,9 @@ _DIGITS = bytes(code if chr(code) in "0123456789.:" else 32 for code in range(25
 """Whatever parts numbers, as a table over bytes."""
 _SHORT = frozenset("a am an as at be by d do he i if in is it ll m me my no of on or re s so t to up us ve we".split())
 """Short words that name nothing; any other tells one thing from the next: `plan A`, `plan B`."""
-_AT_HAND = POINTS_BACK | {"no"}
-"""A sentence that begins so is about whatever was at hand, or answers something."""
 _AFTER_A_FRACTION = (b"", b"0", b".", b"0.")
 _AFTER_A_NUMBER = (b"", b".", b":", b".0", b".00", b".00.")
 """What may follow a number as it is written."""
-_LISTED = frozenset(
-    map(
-        stem,
-        "april attempt august card chapter december ending ends example february figure id item january july june line "
-        "march may november number october option order page part phase python reservation round section september "
-        "step suite task version".split()
-        + list(COUNTED),
-    )
-)
-"""A number after one of these is a name."""
-
-
-_ITEM = re.compile(r"\s*(?:[-*\u2022\u2013]\s|\d+[.)]\s|\")")
-"""An item of a list may be one of several conditions."""
 
 
 class Turned(NamedTuple):
@@ -87,14 +52,6 @@ class Turned(NamedTuple):
     kind: str
     at: int
     earlier: str
-    text: str
-
-
-class _Said(NamedTuple):
-    """A sentence as it was said."""
-
-    at: int
-    negated: bool
     text: str
 
 
@@ -126,7 +83,7 @@ class Restatements:
     __slots__ = ("_events", "_numbers", "_said", "_slots")
 
     def __init__(self, task: str) -> None:
-        self._said: OrderedDict[WordSet, _Said] = OrderedDict()
+        self._said: OrderedDict[WordSet, Remark] = OrderedDict()
         self._slots: OrderedDict[str, _Slot] = OrderedDict()
         self._numbers: dict[bytes, float] = dict.fromkeys(_numbers_of(task), 0.0)
         """By number the step that it was last in; half a step earlier where the agent itself said it."""
@@ -135,36 +92,21 @@ class Restatements:
     def next(self, step: StepFeatures, remarks: list[Remark]) -> list[Turned]:
         """Take the next step in, and its sentences: those that turn an earlier one round."""
         found: list[Turned] = []
-        said: list[tuple[WordSet, _Said]] = []
-        slots: list[tuple[str, _Slot]] = []
-        subject = ""
-        for remark in remarks:
-            text, words = remark.text, remark.words
-            numbered = remark.marks & DIGIT
-            if numbered:
-                subject = _last_id(text) or subject
-            if remark.marks & GUESS or len(words) > _LONGEST or "?" in text:
-                continue
-            if remark.count >= _FEWEST_SAID and words[0] not in _AT_HAND and text[-1:] != ":" and not _is_item(text):
-                now = _Said(step.index, remark.negations % 2 == 1, text)
-                said.append((remark.bits, now))
-                held = self._said.get(remark.bits)
-                if held is not None and _denies(held, now) and not self._learned(held.at, words):
-                    found.append(Turned("denial", held.at, held.text, text))
-            if numbered and "=" not in text and not ("(" in text and _CALL.search(text)):
-                slots += [
-                    (place, _Slot(step.index, value, text, remark.bits, True, sure))
-                    for place, value, sure in _slots(text, subject)
-                ]
+        said = [remark for remark in remarks if remark.said.restates]
+        for now in said:
+            held = self._said.get(now.bits)
+            if held is not None and _denies(held.said, now.said) and not self._learned(held.index, now.said.text):
+                found.append(Turned("denial", held.index, held.said.text, now.said.text))
+        slots = list(_slots_of(remarks))
         found += filter(None, [self._other_number(place, slot) for place, slot in slots])
         self._remember(step, said, slots)
         return found
 
-    def _learned(self, at: int, words: list[str]) -> bool:
+    def _learned(self, at: int, text: str) -> bool:
         """Whether a step since then changed something of it or told of it, or too much happened to be sure."""
         if not self._events or self._events[0].at > at:
             return True
-        said = word_set(words)
+        said = word_set(split(text))
         least = _ABOUT * size(said)
         return any(
             past.at >= at and (past.changed & said or (past.heard & said).bit_count() >= least) for past in self._events
@@ -173,7 +115,7 @@ class Restatements:
     def _forget(self) -> None:
         """Let go of sentences since which so much has happened that they would not be compared any more."""
         since = self._events[0].at if self._events else 0
-        while self._said and next(iter(self._said.values())).at < since:
+        while self._said and next(iter(self._said.values())).index < since:
             self._said.popitem(last=False)
 
     def _other_number(self, place: str, slot: _Slot) -> Turned | None:
@@ -197,14 +139,14 @@ class Restatements:
         endings = _AFTER_A_FRACTION if b"." in plain else _AFTER_A_NUMBER
         return max(self._numbers.get(plain + ending, -1) for ending in endings)
 
-    def _remember(self, step: StepFeatures, said: list[tuple[WordSet, _Said]], slots: list[tuple[str, _Slot]]) -> None:
-        for key, now in said:
-            self._said[key] = now
-            self._said.move_to_end(key)
+    def _remember(self, step: StepFeatures, said: list[Remark], slots: list[tuple[str, _Slot]]) -> None:
+        for now in said:
+            self._said[now.bits] = now
+            self._said.move_to_end(now.bits)
         for place, slot in slots:
             held = self._slots.get(place)
             alone = held is None or (held.alone and held.value == slot.value)
-            self._slots[place] = slot._replace(alone=alone)
+            self._slots[place] = slot if alone else slot._replace(alone=False)
             self._slots.move_to_end(place)
         while len(self._said) > _MOST_SENTENCES:
             self._said.popitem(last=False)
@@ -216,12 +158,11 @@ class Restatements:
             self._numbers.update(dict.fromkeys(_numbers_of(step.arguments), step.index))
             self._numbers.update(dict.fromkeys(_numbers_of(step.observation), step.index))
         asked = step.speaks_only and len(step.observation.split()) > _SHORT_ANSWER
-        given = word_set(step.given)
-        changed = given if step.role.changes and not step.role.ends else 0
-        self._events.append(_Event(step.index, changed, step.result_words | given, asked))
+        changed = step.given_words if step.role.changes and not step.role.ends else 0
+        self._events.append(_Event(step.index, changed, step.result_words | step.given_words, asked))
 
 
-def _denies(one: _Said, other: _Said) -> bool:
+def _denies(one: Wording, other: Wording) -> bool:
     """Whether two sentences with the same ideas are in the same words but for a negation."""
     if one.negated == other.negated:
         return False
@@ -234,74 +175,30 @@ def _denies(one: _Said, other: _Said) -> bool:
     return all(len(word) > 2 or word in _SHORT for word in set(words) ^ set(now))
 
 
-def _is_item(text: str) -> bool:
-    return not text[0].isalpha() and _ITEM.match(text) is not None
+def _slots_of(remarks: list[Remark]) -> Iterator[tuple[str, _Slot]]:
+    """The numbers of some sentences, each by what it is of: that may be an id which an earlier one of them names."""
+    subject = ""
+    for remark in remarks:
+        said = remark.said
+        subject = said.id or subject
+        for figure in said.figures:
+            for place, sure in _places(figure, subject):
+                yield place, _Slot(remark.index, figure.value, said.text, said.bits, True, sure)
 
 
-def _last_id(text: str) -> str:
-    """The last id that a sentence names, in small letters; empty if it names none."""
-    ids = list(_ID.finditer(text))
-    if not ids:
-        return ""
-    start, end = ids[-1].span()
-    sign = "#" if _has_before(text, start, "#", _BEFORE_ID) else ""
-    return f"{sign}{text[start:end].lower()}"
-
-
-def _has_before(text: str, start: int, signs: str, not_before: re.Pattern[str]) -> bool:
-    """Whether one of these signs stands right before a place, and belongs to what begins there."""
-    if not start or text[start - 1] not in signs:
-        return False
-    return start == 1 or not_before.match(text, start - 2) is None
-
-
-def _slots(text: str, subject: str) -> Iterator[tuple[str, str, int]]:
-    """The numbers of a sentence, each with the words around it, which say what it is, and how sure that is."""
-    for match in islice(_NUMBER.finditer(text), _MOST_OF_A_SENTENCE):
-        start, end = match.span()
-        number, unit = text[start : match.start(1) if match[1] else end], match[1] or ""
-        if _has_before(text, start, _CURRENCIES, _BEFORE_NUMBER):
-            start -= 1
-            unit = f"{text[start]}{unit}"
-        last = _nearest(reversed(text[max(0, start - 60) : start].split()))
-        following = _nearest(text[end : end + 60].split())
-        value = number.replace(",", "")
-        if (last and last[0] in _LISTED) or (len(value) >= _SHORTEST_ID and value.isdigit()):
-            continue
-        value = value.rstrip("0").rstrip(".") if "." in value else value
-        if subject and last:
-            yield f"{subject} {unit} {' '.join(last)}", value, _NAMED
-        if last and unit:
-            yield f"{unit} {last[0]}", value, _NEXT
-        if len(last) > 1:
-            yield f"{unit} {' '.join(last)}", value, _LIKE
-        if last and following:
-            yield f"{unit} {last[0]} | {following[0]}", value, _LIKE
-        if len(following) > 1:
-            yield f"{unit} | {' '.join(following)}", value, _LIKE
-
-
-def _nearest(tokens: Iterable[str]) -> list[str]:
-    """The stems of the first two words that say something, up to the next number."""
-    stems: list[str] = []
-    for token in tokens:
-        plain = _plain(token)
-        if plain is None:
-            break
-        if plain:
-            stems.append(plain)
-            if len(stems) == _PAIR:
-                break
-    return stems
-
-
-@lru_cache(maxsize=8_192)
-def _plain(token: str) -> str | None:
-    """The stem of a word as it stands in a sentence: empty if it says nothing, `None` if it has a digit."""
-    bare = token.strip("*_`.,;:()\"'").lower()
-    if any(map(str.isdigit, bare)):
-        return None
-    return stem(bare) if says_something(bare) else ""
+def _places(figure: Figure, subject: str) -> Iterator[tuple[str, int]]:
+    """What tells what a number is of, and how surely."""
+    _, unit, last, following = figure
+    if subject and last:
+        yield f"{subject} {unit} {' '.join(last)}", _NAMED
+    if last and unit:
+        yield f"{unit} {last[0]}", _NEXT
+    if len(last) > 1:
+        yield f"{unit} {' '.join(last)}", _LIKE
+    if last and following:
+        yield f"{unit} {last[0]} | {following[0]}", _LIKE
+    if len(following) > 1:
+        yield f"{unit} | {' '.join(following)}", _LIKE
 
 
 def _numbers_of(text: str) -> list[bytes]:

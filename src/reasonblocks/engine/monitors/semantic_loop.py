@@ -152,7 +152,7 @@ def _complained_of(remarks: list[tuple[int, str]]) -> Reading:
 
 def _is_untold(step: StepFeatures) -> bool:
     """Whether a shell was handed sentences: what was really run, and what it changed, is not known."""
-    return _SENTENCE.match(step.arguments) is not None and runs_commands(step.action)
+    return runs_commands(step.action) and _SENTENCE.match(step.arguments) is not None
 
 
 def _counted(step: StepFeatures, times: int, waiting: bool) -> int:

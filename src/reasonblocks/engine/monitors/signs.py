@@ -99,7 +99,7 @@ class Signs:
         telling = list(filter(_TELLING.__contains__, step.said))
         counts["hedges"] += sum(map(_HEDGES.__contains__, telling))
         counts["announcements"] += sum(map(_ANNOUNCES.__contains__, telling))
-        counts["numbers"] += count_numbers(step.thought)
+        counts["numbers"] += count_numbers(step.thought) if step.codes else 0
         counts["said"] += len(step.thought)
         words = step.thought_words
         counts["restated"] += size(words & self._said)
@@ -127,7 +127,7 @@ class Signs:
 
     def _follow(self, step: StepFeatures) -> None:
         """Whether a plan with many points ends after few calls."""
-        points = len(_POINT.findall(f"\n{step.thought}"))
+        points = len(_POINT.findall(f"\n{step.thought}")) if step.codes else 0
         ends = step.role.ends or (step.speaks_only and self._planned and not points)
         if ends:
             left = self._planned - self._targets.bit_count()

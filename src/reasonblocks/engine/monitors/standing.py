@@ -12,10 +12,8 @@ from itertools import islice
 from operator import or_
 from typing import NamedTuple
 
-from .appeals import APPEAL
 from .claim_words import ANY_ONE, FILLS
 from .features import StepFeatures
-from .marks import ANSWER, APPEALS, CONDITION, DIGIT, OPPOSES, SPEAKER, SPEAKERS, STATE, questions
 from .remarks import Remark
 from .stance_words import (
     ANSWERING,
@@ -29,24 +27,18 @@ from .stance_words import (
     TOLD_BY_NOTHING,
     WITH_AN_OBJECT,
 )
-from .stances import LONGEST, Held, Stance, held_in, words_of_names
+from .stances import Held, Stance, held_in, words_of_names
+from .wordings import DENIES, SAYS, VALUE
 from .words import WordSet, split, word_set
 
 _MOST_STEPS = 10
 _MOST_HELD = 32
 _LONGEST_RESULT = 6_000
-_KINDS = _SAYS, _DENIES, _VALUE = 1, 2, 4
-_AGAINST = [_DENIES * (may & _SAYS) | (_SAYS | _DENIES) * (may >> 1 & 1) | may & _VALUE for may in range(8)]
+_KINDS = SAYS, DENIES, VALUE
+_AGAINST = [DENIES * (may & SAYS) | (SAYS | DENIES) * (may >> 1 & 1) | may & VALUE for may in range(8)]
 """By what a sentence is, which others it may exclude: to say something plainly excludes only who denies."""
-_SHORT = 16
-"""Words of a sentence that gives a value and little else."""
 _VALUES = 1
 """The bit of all questions that are answered by a number or a place."""
-_LISTS = frozenset('-*>|\u2022"/0123456789')
-"""What lines of lists, tables and code begin with."""
-_PLANS = frozenset("ll need should want will".split())
-"""What follows `I` in a plan."""
-_TELLS_TO = frozenset("click from import let please use".split())
 _MOST_LOOKS = 6
 """Pairs of sentences that are looked at closely after a step."""
 _APPEALED = 2
@@ -69,30 +61,7 @@ class Opposite(NamedTuple):
     text: str
 
 
-class _Kept(NamedTuple):
-    """A sentence, and its ideas; what it holds is looked at when it has to be."""
-
-    at: int
-    text: str
-    bits: WordSet
-    may: int
-    """In what it may exclude others."""
-    asked: int
-    """The questions that its words may answer."""
-    may_appeal: bool
-    """Whether it has a word of an appeal to what was said before."""
-
-    @property
-    def held(self) -> Held:
-        return held_in(self.text)
-
-    @property
-    def appeals(self) -> bool:
-        """Whether it appeals to what was said before."""
-        return self.may_appeal and APPEAL.search(self.text) is not None
-
-
-class _Event(NamedTuple):
+class Event(NamedTuple):
     """What a step did and brought."""
 
     at: int
@@ -103,13 +72,22 @@ class _Event(NamedTuple):
     answered: bool
     """Whether what was heard are the words of a person."""
 
+    @classmethod
+    def of(cls, step: StepFeatures) -> "Event":
+        """What is kept of a step."""
+        changed = (step.role.changes or step.role.writes) and not step.role.ends
+        result = step.observation[:_LONGEST_RESULT]
+        return cls(step.index, changed, step.given, result, step.result_words, step.speaks_only)
+
 
 class _Pair(NamedTuple):
     """Two answers to the same question."""
 
-    past: _Kept
+    past: Remark
+    holding: Held
     earlier: Stance
-    now: _Kept
+    now: Remark
+    held: Held
     stance: Stance
 
     @property
@@ -119,17 +97,17 @@ class _Pair(NamedTuple):
     @property
     def shared(self) -> frozenset[str]:
         """The names that they have in common."""
-        return (self.stance.names & self.past.held.tokens) | (self.earlier.names & self.now.held.tokens)
+        return (self.stance.names & self.holding.tokens) | (self.earlier.names & self.held.tokens)
 
     @property
     def common(self) -> WordSet:
         """The ideas that their sentences have in common."""
-        return self.past.held.ideas & self.now.held.ideas & ~FILLS
+        return self.holding.ideas & self.held.ideas & ~FILLS
 
     def same_thing(self) -> bool:
         """Whether the question is asked of the same thing both times."""
         earlier, stance, shared = self.earlier, self.stance, self.shared
-        forth, back = earlier.names <= self.now.held.tokens, stance.names <= self.past.held.tokens
+        forth, back = earlier.names <= self.held.tokens, stance.names <= self.holding.tokens
         if not shared:
             return not (earlier.names and stance.names) and self._is_plain_enough()
         if not (forth or back) or (self.question in OF_TWO and earlier.names and stance.names and not (forth and back)):
@@ -153,7 +131,7 @@ class _Pair(NamedTuple):
         if self.question == "there" and not self._same_object():
             return False
         ideas = (self.common & ~ANY_ONE & ~ANSWERING).bit_count()
-        return ideas >= _APPEALED and self.now.appeals
+        return ideas >= _APPEALED and self.now.said.appeals
 
     def _same_object(self) -> bool:
         return self.earlier.object & self.stance.object & ~FILLS != 0
@@ -163,11 +141,11 @@ class _Pair(NamedTuple):
         one, other = (self.earlier.object & ~_PALE, self.stance.object & ~_PALE)
         return one.bit_count() >= _PAIR and other.bit_count() >= _PAIR and not one & other
 
-    def excused_by(self, event: _Event) -> bool:
+    def excused_by(self, event: Event) -> bool:
         """Whether a step may have changed the thing, or told of it."""
         question, shared, answer = self.question, self.shared, self.stance.answer
         news = self.stance.ideas & ~word_set(shared) & ~FILLS
-        if event.answered and (event.heard & self.now.held.ideas & ~(ANY_ONE | FILLS)).bit_count() >= _TELLS:
+        if event.answered and (event.heard & self.held.ideas & ~(ANY_ONE | FILLS)).bit_count() >= _TELLS:
             return True
         if (
             event.changed
@@ -191,15 +169,15 @@ class Standing:
     __slots__ = ("_events", "_ever", "_kept")
 
     def __init__(self) -> None:
-        self._kept: dict[int, deque[_Kept]] = {kind: deque(maxlen=_MOST_HELD) for kind in _KINDS}
+        self._kept: dict[int, deque[Remark]] = {kind: deque(maxlen=_MOST_HELD) for kind in _KINDS}
         """By kind what was said."""
         self._ever: WordSet = 0
-        self._events: deque[_Event] = deque(maxlen=_MOST_STEPS)
+        self._events: deque[Event] = deque(maxlen=_MOST_STEPS)
 
-    def next(self, step: StepFeatures, remarks: list[Remark]) -> list[Opposite]:
+    def next(self, event: Event, remarks: list[Remark]) -> list[Opposite]:
         """Take the next step in: what it holds against earlier ones."""
         found: list[Opposite] = []
-        said = [_kept(remark, may) for remark in remarks if (may := _may(remark))]
+        said = [remark for remark in remarks if remark.said.may]
         if said:
             pairs = (pair for now in said if now.bits & self._ever for pair in self._pairs(now))
             for past, now in islice(pairs, _MOST_LOOKS):
@@ -207,76 +185,53 @@ class Standing:
             for now in said:
                 self._ever |= now.bits
                 for kind in _KINDS:
-                    if now.may & kind:
+                    if now.said.may & kind:
                         self._kept[kind].append(now)
-        changed = (step.role.changes or step.role.writes) and not step.role.ends
-        result = step.observation[:_LONGEST_RESULT]
-        self._events.append(_Event(step.index, changed, step.given, result, step.result_words, step.speaks_only))
+        self._events.append(event)
         return found
 
-    def _pairs(self, now: _Kept) -> Iterator[tuple[_Kept, _Kept]]:
+    def _pairs(self, now: Remark) -> Iterator[tuple[Remark, Remark]]:
         """A sentence with each of those of the last steps that it may exclude, the latest first.
 
         Most sentences have nothing to do with each other, so what takes long is put off until something is in common.
         """
-        since = self._events[0].at if self._events else now.at
-        bits, names, asked, appeals = now.bits, -1, 0, False
+        since = self._events[0].at if self._events else now.index
+        bits, questions, names, asked = now.bits, now.said.asked, -1, 0
         for kind in _KINDS:
-            if not kind & _AGAINST[now.may]:
+            if not kind & _AGAINST[now.said.may]:
                 continue
             for past in reversed(self._kept[kind]):
-                if past.at < since:
+                if past.index < since:
                     break
-                both = past.asked & now.asked
-                if kind != _VALUE and not both:
+                both = past.said.asked & questions
+                if kind != VALUE and not both:
                     continue
                 common = past.bits & bits
                 if not common:
                     continue
                 several = common & (common - 1) != 0
-                if kind != _VALUE and not (several or both & ~OF_MANY):
+                if kind != VALUE and not (several or both & ~OF_MANY):
                     continue
                 if names < 0:
-                    names, appeals = words_of_names(now.text), now.appeals
-                plain = several and (appeals or kind == _VALUE)
-                if not (common & names or plain or words_of_names(past.text) & common):
+                    names = words_of_names(now.said.text)
+                plain = several and (kind == VALUE or now.said.appeals)
+                if not (common & names or plain or words_of_names(past.said.text) & common):
                     continue
-                asked = asked or _asked_by(now.held)
+                asked = asked or _asked_by(held_in(now.said.text))
                 if not asked:
                     return
-                if asked & (_VALUES if kind == _VALUE else past.asked):
+                if asked & (_VALUES if kind == VALUE else past.said.asked):
                     yield past, now
 
-    def _excluded(self, past: _Kept, now: _Kept) -> Iterator[Opposite]:
-        for stance in now.held.stances:
-            for earlier in past.held.stances:
+    def _excluded(self, past: Remark, now: Remark) -> Iterator[Opposite]:
+        holding, held = held_in(past.said.text), held_in(now.said.text)
+        for stance in held.stances:
+            for earlier in holding.stances:
                 if stance.question != earlier.question or not excludes(earlier.answer, stance.answer):
                     continue
-                pair = _Pair(past, earlier, now, stance)
-                if pair.same_thing() and not any(e.at >= past.at and pair.excused_by(e) for e in self._events):
-                    yield Opposite(stance.question, past.at, past.text, now.text)
-
-
-def _kept(remark: Remark, may: int) -> _Kept:
-    may_appeal = remark.marks & APPEALS != 0 or not remark.text.isascii()
-    return _Kept(remark.index, remark.text, remark.bits, may, questions(remark.marks), may_appeal)
-
-
-def _may(remark: Remark) -> int:
-    """In what a sentence may exclude others: it denies something, says something plainly, or gives a value."""
-    words, marks = remark.words, remark.marks
-    may = _VALUE if marks & (STATE | DIGIT) and len(words) <= _SHORT else 0
-    if marks & OPPOSES:
-        may |= _DENIES
-    elif marks & ANSWER:
-        may |= _SAYS
-    if not may or marks & CONDITION or len(words) > LONGEST or words[0] in _TELLS_TO:
-        return 0
-    text = remark.text.lstrip()
-    if text[0] in _LISTS or text.startswith("# ") or ("=" in text and "`" not in text):
-        return 0
-    planned = marks & SPEAKER and not SPEAKERS.isdisjoint(words[:2]) and not _PLANS.isdisjoint(words[1:3])
-    return 0 if planned else may
+                pair = _Pair(past, holding, earlier, now, held, stance)
+                if pair.same_thing() and not any(e.at >= past.index and pair.excused_by(e) for e in self._events):
+                    yield Opposite(stance.question, past.index, past.said.text, now.said.text)
 
 
 def _asked_by(held: Held) -> int:

@@ -110,7 +110,9 @@ def read_topic(
 
 def _names(text: str) -> set[int]:
     """Whatever has a dot or an underscore within: a path by its last part, wherever it was seen from."""
-    # A dot at the end is that of a sentence.
+    # A dot at the end is that of a sentence; most texts have no others.
+    if "_" not in text and text.count(".") == text.count(". ") + text.count(".\n") + text.endswith("."):
+        return set()
     return _places_of([token for token in _marked(text) if "_" in token or "." in token[:-1]], _name_places)
 
 

@@ -6,7 +6,7 @@ Only short results are read for a verdict: in a long one, words of failure may b
 import re
 
 from .features import StepFeatures
-from .quick import lower, quick_pattern
+from .quick import beginnings, lower, parted, quick_pattern
 from .words import covered, pieces, split, token_set, word_set
 
 _LONGEST_VERDICT = 400
@@ -22,23 +22,30 @@ _NOT_SO = (
     r"|correspond|equal|exist|found|match\w*|ok|pass\w*|permitted|possible|processed|reach\w*|respond\w*|saved|send"
     r"|succeed\w*|the same|updated|valid|verified|work\w*)"
 )
-_AGAINST = quick_pattern(
+_SAYS_AGAINST = (
     r"aborted|conflict\w*|contradict\w*|declined|denied|differs?|disagree\w*|discrepanc\w*|errors?|fail|failed|failing|fails"
     r"|failures?|inconsistent|incorrect|mismatch\w*|refused|rejected|rolled back|timed out|timeout|unable|unequal"
     r"|unexpected|unsuccessful\w*|violat\w+|wrong|expected\b[^\n]{0,60}\b(?:actual|but|found|got|received|was)"
     rf"|not\b{_NOT_SO}|cannot\b{_NOT_SO}|never\b{_NOT_SO}"
     r"|no (?:\w+ ){0,2}(?:agreement|connection|match\w*|response|result\w*|service|signal)|nothing (?:has|is|was|were)"
     r"|ok[\"']?\s?[:=]\s?(?:false|0)|success[\"']?\s?[:=]\s?(?:false|0)|valid[\"']?\s?[:=]\s?(?:false|0)"
-    r"|code\b\W{0,4}[45]\d\d\b(?!\.\d)|http\b\W{0,4}[45]\d\d\b(?!\.\d)|status\b\W{0,4}[45]\d\d\b(?!\.\d)",
+    r"|code\b\W{0,4}[45]\d\d\b(?!\.\d)|http\b\W{0,4}[45]\d\d\b(?!\.\d)|status\b\W{0,4}[45]\d\d\b(?!\.\d)"
+)
+_AGAINST = quick_pattern(
+    _SAYS_AGAINST,
     # Not at the beginning of a word, and one at the beginning of a line.
     rf"n['\u2019]t\b{_NOT_SO}\b|[45](?<!.[45])\d\d\b(?!\.\d)",
 )
+_IN_AGAINST = (*beginnings(parted(_SAYS_AGAINST)), "n't", "n\u2019t", "\n4", "\n5")
+"""One of these is in whatever matches, with a line break before it: to look for a text is many times as fast."""
 _A_NO = frozenset(("false", "no", "ko"))
 _SIGNS = " \t\r\"'.,:;!()[]{}<>*`-"
 _CRASH = re.compile(
     r"\b[A-Z]\w*(?:Error|Exception)\b"
     r"|(?i:\b(?:abort|core dumped|killed|panick?ed|segmentation fault|undefined|unresolved)\b)"
 )
+_IN_CRASH = ("error", "exception", "abort", "dumped", "killed", "panic", "fault", "undefined", "unresolved")
+"""One of these is in whatever matches and is written in ASCII."""
 _MEANT = re.compile(r"\b(?:as expected|caught|correctly|ok|pass\w*|success\w*)\b", re.IGNORECASE)
 """With these a failure was what was wanted."""
 _NOT_FOUND = re.compile(
@@ -82,13 +89,20 @@ def speaks_against(step: StepFeatures) -> bool:
     text = step.result_excerpt
     if _SUCCEEDED.match(text):
         return False  # whatever it goes on to speak of
-    return tells_of_failure(text) or (_CRASH.search(text) is not None and _MEANT.search(text) is None)
+    return tells_of_failure(text) or (_crashed(text) and _MEANT.search(text) is None)
+
+
+def _crashed(text: str) -> bool:
+    if text.isascii() and not any(map(text.lower().__contains__, _IN_CRASH)):
+        return False
+    return _CRASH.search(text) is not None
 
 
 def tells_of_failure(text: str) -> bool:
     """Whether a short text says that something failed or does not hold."""
     lowered = lower(text)
-    for match in _AGAINST.finditer(lowered):
+    may_be = any(map(f"\n{lowered}".__contains__, _IN_AGAINST))
+    for match in _AGAINST.finditer(lowered) if may_be else ():
         if _NONE_OF_IT.search(text[max(0, match.start() - _BEFORE) : match.start()]):
             continue
         if not _COUNTS_NONE.match(text, match.end()):

@@ -102,8 +102,9 @@ class Words:
 
     def add(self, words: TopicSet) -> None:
         """Take in more words."""
-        if words:
-            self.words |= words
+        together = self.words | words
+        if together != self.words:
+            self.words = together
             self._filled = None
 
     def held(self, words: TopicSet, size: int) -> float:

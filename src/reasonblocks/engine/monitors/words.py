@@ -117,11 +117,18 @@ class Phrases:
 
     def are_in(self, text: str, words: Iterable[str]) -> bool:
         """Whether one of them is in a text, given its words."""
+        return self.may_be_in(text, words) and self.found_in(text)
+
+    def may_be_in(self, text: str, words: Iterable[str]) -> bool:
+        """Whether it is not out of the question; quickly said of most texts that it is."""
         if not text.isascii() or not self._words.isdisjoint(words):
-            return self._pattern.search(text) is not None
+            return True
         # Without any of the words it can only be one of the few that end in any way.
-        begun = any(map(text.lower().__contains__, self._beginnings))
-        return begun and self._pattern.search(text) is not None
+        return any(map(text.lower().__contains__, self._beginnings)) if self._beginnings else False
+
+    def found_in(self, text: str) -> bool:
+        """Whether one of them is in a text."""
+        return self._pattern.search(text) is not None
 
 
 def size(words: WordSet) -> int:

@@ -1,0 +1,64 @@
+"""What a call is about: what names certain things in it, and its plain words."""
+
+from collections.abc import Iterable, Sequence
+from itertools import filterfalse
+
+from .words import WordSet, token_set, word_set
+
+_AROUND_TOKENS = "\"'`,;.!?()[]{}"
+_MOST_PUT_OFF = 1_000
+"""Characters of a call that take no more room than the sets of its words."""
+
+
+class Terms:
+    """The words of a call as sets, put together when they are first asked for: few calls are compared by them."""
+
+    __slots__ = ("_sets", "_values")
+
+    def __init__(self, action: str, values: Sequence[str]) -> None:
+        self._values = (action, *values)
+        self._sets: tuple[WordSet, WordSet, WordSet] | None = None
+        if sum(map(len, self._values)) > _MOST_PUT_OFF:
+            self._read()
+
+    @property
+    def words(self) -> WordSet:
+        """The plain words."""
+        return self._read()[0]
+
+    @property
+    def names(self) -> WordSet:
+        """What is more than plain words: the tool, paths, ids, flags and numbers, in any order."""
+        return self._read()[1]
+
+    @property
+    def parts(self) -> WordSet:
+        """The same with the plain words, all as they are written."""
+        return self._read()[2]
+
+    def _read(self) -> tuple[WordSet, WordSet, WordSet]:
+        sets = self._sets
+        if sets is None:
+            action, *values = self._values
+            fixed, plain = parted(action, values)
+            words = set(map(str.lower, plain))
+            names = token_set(set(fixed))
+            sets = self._sets = word_set(words), names, names | token_set(words)
+            self._values = ()
+        return sets
+
+
+def parted(action: str, values: Iterable[str]) -> tuple[list[str], list[str]]:
+    """What of a call names certain things, the tool first, and its plain words."""
+    fixed = [action]
+    plain: list[str] = []
+    for value in values:
+        tokens = value.split()
+        if len(tokens) < 2:  # a value on its own names something, in whatever letters
+            fixed.append(value)
+            continue
+        bare = [token.strip(_AROUND_TOKENS) for token in tokens]
+        # Whatever is more than letters names a certain thing: a path, a flag, an id, a date.
+        fixed += filterfalse(str.isalpha, bare)
+        plain += filter(str.isalpha, bare)
+    return fixed, plain

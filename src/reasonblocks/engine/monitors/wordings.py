@@ -1,0 +1,239 @@
+"""What can be told of a sentence by its words alone, before it is taken apart.
+
+Plans, phrases of a prompt and reports come again and again, in one run and in many. So a sentence is read once for all
+who ask, and what was read is kept for the next one who says the same.
+"""
+
+import re
+from functools import lru_cache
+from itertools import filterfalse
+
+from .appeals import APPEAL
+from .claim_words import ANY_ONE, FILLS, POINTS_BACK, THE_ONE
+from .claims import Claim, claims_of
+from .figures import Figure, figures_in, last_id
+from .marks import (
+    ANSWER,
+    APPEALS,
+    CONDITION,
+    COUNTERS,
+    DIGIT,
+    GUESS,
+    KINDS,
+    NAMELESS,
+    NO_CLAIM,
+    ONLY,
+    OPPOSES,
+    SPEAKER,
+    SPEAKERS,
+    STATE,
+    TURNS,
+    VERB,
+    questions,
+    read_marks,
+)
+from .opposites import NEGATES
+from .points import LONGEST as LONGEST_POINT
+from .points import TELLS_TO
+from .signed_words import LINES, idea_of
+from .signed_words import NEGATES as DENIES_NEXT
+from .stances import LONGEST as LONGEST_STANCE
+from .words import Sentence, WordSet, split
+
+SAYS, DENIES, VALUE = 1, 2, 4
+"""What a sentence may do with what another one holds: say it plainly, deny it, give a value."""
+
+_MOST_KEPT = 2_048
+_FEWEST_COMMON = 2
+"""Ideas of a sentence that claims something."""
+_PARTS = re.compile(r"[,;:()\u2014\u2013-]|\b(?:because|since|so|therefore|which|given|that)\b")
+"""What may part a clause that claims something from one that does not."""
+_SIGNS_THAT_PART = ",;:()-\u2014\u2013"
+_WORDS_THAT_PART = frozenset("because since so therefore which given that".split())
+
+_LONGEST_RESTATED = 40
+"""Words of a sentence that is compared word by word."""
+_FEWEST_RESTATED = 3
+_AT_HAND = POINTS_BACK | {"no"}
+"""A sentence that begins so is about whatever was at hand, or answers something."""
+_ITEM = re.compile(r"\s*(?:[-*\u2022\u2013]\s|\d+[.)]\s|\")")
+"""An item of a list may be one of several conditions."""
+_CALL = re.compile(r"\w\(")
+"""Code, in which numbers change from line to line."""
+
+_SHORT = 16
+"""Words of a sentence that gives a value and little else."""
+_LISTS = frozenset('-*>|\u2022"/')
+"""What lines of lists, tables and code begin with."""
+_NUMBERED_LISTS = _LISTS | frozenset("0123456789")
+_PLANS = frozenset("ll need should want will".split())
+"""What follows `I` in a plan."""
+_ORDERS = frozenset("click from import let please use".split())
+_SPEAKS = frozenset("i let we".split())
+_SPEAKS_OF_PLANS = frozenset("could going ll me must need plan should us want will".split())
+"""What follows one who speaks in a plan, or tells others what to do."""
+_QUOTES = (' "', " '")
+_REACH = 2
+"""Words after a negation that it may deny."""
+
+
+class Wording:
+    """One sentence, whoever says it and whenever."""
+
+    __slots__ = (
+        "_appeals",
+        "_claims",
+        "bits",
+        "count",
+        "figures",
+        "id",
+        "ideas",
+        "is_guess",
+        "kinds",
+        "marks",
+        "may",
+        "may_claim",
+        "may_state",
+        "negated",
+        "restates",
+        "text",
+        "turned",
+    )
+
+    def __init__(self, text: str, words: list[str]) -> None:
+        self.text = text
+        self.bits, marks = read_marks(words)
+        """Its ideas."""
+        self.count = self.bits.bit_count()
+        if words[0] in THE_ONE or text.startswith("`"):
+            marks |= ONLY
+        self.marks = marks
+        self.may_claim = marks & VERB != 0 and self.count >= _FEWEST_COMMON
+        """Whether it has a verb, and is more than a plan or a guess."""
+        if self.may_claim and marks & NO_CLAIM:
+            self.may_claim = _has_parts(text, words)
+        self.is_guess = marks & GUESS != 0
+        self.negated = marks & TURNS != 0 and sum(map(NEGATES.__contains__, words)) % 2 == 1
+        compared = not self.is_guess and len(words) <= _LONGEST_RESTATED and "?" not in text
+        self.restates = (
+            compared
+            and self.count >= _FEWEST_RESTATED
+            and words[0] not in _AT_HAND
+            and text[-1:] != ":"
+            and not _is_item(text)
+        )
+        """Whether it can be told that another sentence in the same words turns it round."""
+        codes = list(filterfalse(str.isalpha, words)) if marks & DIGIT else []
+        self.id = last_id(text, codes) if codes else ""
+        """The last id that it names."""
+        counts = codes and compared and "=" not in text and not ("(" in text and _CALL.search(text))
+        self.figures: tuple[Figure, ...] = figures_in(text, codes) if counts else ()
+        self.may = _may(text, words, marks)
+        """In what it may exclude what another one holds."""
+        self.may_state = self.may_claim and _may_state(text, words)
+        """Whether it may say that something is so, as far as its beginning tells."""
+        self.ideas = self.bits & ~FILLS if self.may_state else 0
+        self.turned: WordSet = _turned(words) if self.may_state and marks & COUNTERS else 0
+        """Those of the ideas that it may deny, or say the opposite of."""
+        self.kinds = marks & KINDS | any(map(text.__contains__, _QUOTES)) if self.may_state else 0
+        """A mark for each kind of value that it may give."""
+        self._appeals: bool | None = None if marks & APPEALS or not text.isascii() else False
+        self._claims: list[Claim] | None = None
+
+    @property
+    def asked(self) -> int:
+        """The questions that its words may answer."""
+        return questions(self.marks)
+
+    @property
+    def nameless(self) -> bool:
+        """Whether it may be clear what it is about without a name."""
+        return self.marks & NAMELESS != 0
+
+    @property
+    def appeals(self) -> bool:
+        """Whether it appeals to what was said before."""
+        if self._appeals is None:
+            self._appeals = APPEAL.search(self.text) is not None
+        return self._appeals
+
+    @property
+    def claims_nothing(self) -> bool:
+        """Whether it was taken apart, and nothing was found."""
+        return self._claims is not None and not self._claims
+
+    def claims(self) -> list[Claim]:
+        """What it claims, taken apart when it is first asked for."""
+        if self._claims is None:
+            self._claims = claims_of(self.text, split(self.text))
+        return self._claims
+
+
+def wording_of(sentence: Sentence) -> Wording:
+    """What the words of a sentence tell, which has one at least."""
+    text, words = sentence
+    known = _kept.get(text)
+    if known is None:
+        if len(_kept) >= _MOST_KEPT:
+            _kept.clear()
+        known = _kept[text] = Wording(text, words)
+    return known
+
+
+_kept: dict[str, Wording] = {}
+
+
+def _has_parts(text: str, words: list[str]) -> bool:
+    if any(map(text.__contains__, _SIGNS_THAT_PART)):
+        return True
+    return not _WORDS_THAT_PART.isdisjoint(words) and _PARTS.search(text) is not None
+
+
+def _is_item(text: str) -> bool:
+    return not text[0].isalpha() and _ITEM.match(text) is not None
+
+
+def _may(text: str, words: list[str], marks: int) -> int:
+    """In what a sentence may exclude others: it denies something, says something plainly, or gives a value."""
+    may = VALUE if marks & (STATE | DIGIT) and len(words) <= _SHORT else 0
+    if marks & OPPOSES:
+        may |= DENIES
+    elif marks & ANSWER:
+        may |= SAYS
+    if not may or marks & CONDITION or len(words) > LONGEST_STANCE or words[0] in _ORDERS:
+        return 0
+    bare = text.lstrip()
+    if bare[0] in _NUMBERED_LISTS or bare.startswith("# ") or ("=" in text and "`" not in text):
+        return 0
+    planned = marks & SPEAKER and not SPEAKERS.isdisjoint(words[:2]) and not _PLANS.isdisjoint(words[1:3])
+    return 0 if planned else may
+
+
+def _may_state(text: str, words: list[str]) -> bool:
+    """Whether a sentence may say that something is so, as far as its beginning tells."""
+    if len(words) > LONGEST_POINT or ("=" in text and "`" not in text):
+        return False
+    if words[0] in _SPEAKS and not _SPEAKS_OF_PLANS.isdisjoint(words[1:3]):
+        return False
+    first = text.split(None, 1)[0]
+    return first[0] not in _LISTS and first.lower() not in TELLS_TO
+
+
+def _turned(words: list[str]) -> WordSet:
+    """The ideas of the words that say the opposite of something, and of those that follow a negation."""
+    turned = left = 0
+    for word in words:
+        if word in DENIES_NEXT:
+            left = _REACH
+            continue
+        idea, sign = idea_of(word)
+        if idea and (left or sign < 0):
+            turned |= _bits_of(idea)
+            left -= left > 0
+    return turned
+
+
+@lru_cache(maxsize=4_096)
+def _bits_of(idea: str) -> WordSet:
+    """The bits of all words that say an idea or its opposite; none for what may be said of anything."""
+    return read_marks(LINES[idea])[0] if idea in LINES else read_marks((idea,))[0] & ~ANY_ONE
