@@ -41,6 +41,7 @@ _REASONS = {
     "opposite": "Two statements about the same thing exclude each other",
     "nearly": "One claim seems to deny the other",
 }
+_LONGEST_TEXT = 160
 _NEAR = 250
 """Characters around a claim in which a change of mind is looked for."""
 _TURNS = phrases(
@@ -158,35 +159,38 @@ class _State:
     def _turned_round(self, step: StepFeatures, remarks: list[Remark]) -> Reading | None:
         doubtful: Reading | None = None
         for remark in filter(self._remarks.may_exclude, remarks):
-            for kind, held, claim in self._excluded(remark):
-                index, earlier = held
-                if self._may_differ(index, earlier, claim, kind) or _acknowledged(step.thought, claim.text):
+            text = _beginning(remark)
+            for kind, past, earlier, claim in self._excluded(remark):
+                if self._may_differ(past.index, earlier, claim, kind) or _acknowledged(step.thought, text):
                     continue
-                if kind == "value" and not one_number_apart(earlier.text, claim.text):
+                before = _beginning(past)
+                if kind == "value" and not one_number_apart(before, text):
                     continue
-                reason = f"{_REASONS[kind]}, and nothing about it was changed or learned since step {index}."
-                quotes = [quote(earlier.text), quote(claim.text)]
-                reading = _reading(_SCORES.get(kind, _NEARLY), reason, [index, step.index], quotes)
+                reason = f"{_REASONS[kind]}, and nothing about it was changed or learned since step {past.index}."
+                quotes = [quote(before), quote(text)]
+                reading = _reading(_SCORES.get(kind, _NEARLY), reason, [past.index, step.index], quotes)
                 if kind in _SCORES:
                     return reading
                 doubtful = reading
         return doubtful
 
-    def _excluded(self, remark: Remark) -> Iterator[tuple[str, tuple[int, Claim], Claim]]:
+    def _excluded(self, remark: Remark) -> Iterator[tuple[str, Remark, Claim, Claim]]:
         """Earlier claims that a sentence excludes, and in what; of those about the very same fact the last one."""
         settled: set[str] = set()
         for past in self._remarks.that_may_exclude(remark):
-            if not remark.said.claims():
+            claims = remark.said.claims()
+            if not claims:
                 return
-            for claim in remark.said.claims():
-                for earlier in past.said.claims():
+            held = past.said.claims()
+            for claim in claims:
+                for earlier in held:
                     same = earlier.key == claim.key
                     if same and claim.key in settled:
                         continue
                     if same:
                         settled.add(claim.key)
                     if kind := _kind(earlier, claim, same):
-                        yield kind, (past.index, earlier), claim
+                        yield kind, past, earlier, claim
 
     def _may_differ(self, index: int, earlier: Claim, claim: Claim, kind: str) -> bool:
         """Whether something happened after a claim was made that may have changed the fact, or taught it."""
@@ -258,6 +262,11 @@ def _kind(earlier: Claim, claim: Claim, same: bool) -> str:
     elif claim.names and earlier.names == claim.names:
         kind = nearly(earlier, claim)
     return kind if kind in _SCORES else aligned(earlier, claim) or kind
+
+
+def _beginning(remark: Remark) -> str:
+    """A sentence as it was said, or the beginning of it."""
+    return remark.said.text.strip()[:_LONGEST_TEXT]
 
 
 def _happened(step: StepFeatures) -> _Happened:

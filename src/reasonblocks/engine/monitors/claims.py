@@ -7,6 +7,7 @@ states. Claims with the same key are about the same fact; others may be in other
 
 import re
 from collections.abc import Set
+from functools import lru_cache
 
 import msgspec
 
@@ -40,7 +41,6 @@ from .opposites import DENIES, EXCLUSIVE, NEGATES, SAME
 from .words import WordSet, size, split, token_set, word_set
 
 _LONGEST_CLAUSE = 24
-_LONGEST_TEXT = 160
 _LONGEST_VALUE = 3
 _FEWEST_NAMELESS = 2
 _FEWEST_POINTING = 5
@@ -95,18 +95,16 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     """Its plain words in their order."""
     apart: str
     """Words that tell it from another one of its kind."""
-    text: str
-    """As it was said, or the beginning of it."""
 
 
 def claims_of(sentence: str, words: list[str]) -> list[Claim]:
     """What a sentence claims, given its words; nothing for plans, questions, guesses and fragments."""
-    found = [_claim(clause, sentence) for clause, _ in clauses_of(sentence, words)]
-    return [claim for claim in found if claim is not None]
+    return list(filter(None, map(_claim, clauses_of(sentence, words))))
 
 
-def _claim(clause: str, sentence: str) -> Claim | None:
-    """What a clause of a sentence claims."""
+@lru_cache(maxsize=2_048)
+def _claim(clause: str) -> Claim | None:
+    """What a clause claims. Who goes on about a thing says it again and again, each time with something else."""
     if " than " in clause or " but " in clause or " free " in clause or " devoid " in clause:
         clause = _NOT_THAT.sub("not", clause)
     found, numbers, plain = tokens_of(clause)
@@ -148,7 +146,6 @@ def _claim(clause: str, sentence: str) -> Claim | None:
         states=ideas.states + _sequence(clause, names, words),
         frame=tuple([word for word in words if word not in _ARTICLES]),
         apart=" ".join(sorted(OTHER_ONE.intersection(words))),
-        text=sentence.strip()[:_LONGEST_TEXT],
     )
 
 

@@ -1,6 +1,7 @@
 """The clauses of a sentence that may state a fact, without plans, conditions, instructions and lines of a listing."""
 
 import re
+from functools import lru_cache
 
 from .claim_words import (
     AUXILIARIES,
@@ -42,8 +43,8 @@ _AROUND = ".,;:!?()*\"'\u2019\u201c\u201d"
 _FARTHEST_TELLING = 4
 
 
-def clauses_of(sentence: str, words: list[str]) -> list[tuple[str, list[str]]]:
-    """The clauses of a sentence that may claim something, each with its words, given the words of all of it."""
+def clauses_of(sentence: str, words: list[str]) -> list[str]:
+    """The clauses of a sentence that may claim something, given the words of all of it."""
     if not 2 < len(words) <= _LONGEST or sentence.rstrip().endswith(("?", ":")) or not _has_verb(sentence, words):
         return []
     if _LISTING.match(sentence) or _tells_to_do(sentence, words):
@@ -59,8 +60,8 @@ def clauses_of(sentence: str, words: list[str]) -> list[tuple[str, list[str]]]:
     if "that" in words:  # "note that ..." says what follows it; "the one that ..." does not
         clauses += [clause.partition(" that ")[2] for clause in clauses]
     if clauses == [sentence]:
-        return [(sentence, words)] if _may_claim(sentence, words) else []
-    return [(clause, heard) for clause in clauses if clause and _may_claim(clause, heard := split(clause))]
+        return clauses if _says_something(sentence, words) else []
+    return list(filter(_may_claim, clauses))
 
 
 def without_lead_in(words: list[str]) -> list[str]:
@@ -92,7 +93,12 @@ def _has_verb(text: str, words: list[str]) -> bool:
     return not STATES.isdisjoint(words) or _VERBAL.search(text) is not None
 
 
-def _may_claim(clause: str, words: list[str]) -> bool:
+@lru_cache(maxsize=2_048)
+def _may_claim(clause: str) -> bool:
+    return bool(clause) and _says_something(clause, split(clause))
+
+
+def _says_something(clause: str, words: list[str]) -> bool:
     return 1 < len(words) <= _MOST_WORDS and NOT_A_CLAIM.isdisjoint(words) and _has_verb(clause, words)
 
 

@@ -7,6 +7,7 @@ same thing differently. Plans, questions and conditions answer nothing.
 
 import re
 from functools import lru_cache
+from itertools import filterfalse
 from typing import NamedTuple
 
 from .claim_words import CONDITIONS, HOW_MANY, NO_UNIT, NOT_A_CLAIM, STATES
@@ -198,10 +199,13 @@ def names_in(text: str) -> frozenset[str]:
     if "`" in text or '"' in text or "'" in text:
         found = {name.lower() for quoted in _QUOTED.findall(text) for name in _IDENTIFIER.findall("".join(quoted))}
         text = _QUOTED.sub(" ", text)
-    for place, token in enumerate(_without_date(text).split()):
-        if token.islower() and token.isalpha():
-            continue
+    tokens = _without_date(text).split()
+    # Plain words name nothing, and many sentences have no others.
+    small = text.isascii() and text.islower()
+    for place, token in enumerate(filterfalse(str.isalpha, tokens) if small else tokens):
         bare = token.strip(_AROUND)
+        if bare.isalpha() and bare.islower():
+            continue
         owner = bare[:-2] if bare.endswith(("'s", "\u2019s")) else bare
         if owner and _is_name(owner, place == 0 and owner == bare):
             found.add(owner.rstrip("/()").rpartition("/")[2].lower())

@@ -83,6 +83,7 @@ class Wording:
     __slots__ = (
         "_appeals",
         "_claims",
+        "asked",
         "bits",
         "count",
         "figures",
@@ -108,6 +109,8 @@ class Wording:
         if words[0] in THE_ONE or text.startswith("`"):
             marks |= ONLY
         self.marks = marks
+        self.asked = questions(marks)
+        """The questions that its words may answer."""
         self.may_claim = marks & VERB != 0 and self.count >= _FEWEST_COMMON
         """Whether it has a verb, and is more than a plan or a guess."""
         if self.may_claim and marks & NO_CLAIM:
@@ -139,11 +142,6 @@ class Wording:
         """A mark for each kind of value that it may give."""
         self._appeals: bool | None = None if marks & APPEALS or not text.isascii() else False
         self._claims: list[Claim] | None = None
-
-    @property
-    def asked(self) -> int:
-        """The questions that its words may answer."""
-        return questions(self.marks)
 
     @property
     def nameless(self) -> bool:

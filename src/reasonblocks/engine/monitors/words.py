@@ -30,8 +30,8 @@ _ASCII_NUMBERS = bytes(48 if 48 <= code <= 57 else 46 if chr(code) in ".,:" else
 def split(text: str) -> list[str]:
     """The words of a text in lower case, without punctuation."""
     lowered = text.lower()
-    if _is_plain(lowered):
-        return _blanked(lowered).split()
+    if lowered.isascii() or _is_plain(lowered):
+        return lowered.encode("ascii", "replace").translate(_ASCII_BLANKS).decode().split()
     return _words_in(lowered)
 
 
