@@ -45,7 +45,10 @@ SAYS, DENIES, VALUE = 1, 2, 4
 
 _MOST_KEPT = 2_048
 _FEWEST_COMMON = 2
-"""Ideas of a sentence that claims something."""
+"""Ideas of a sentence that claims something, and that two sentences have in common if they are about the same."""
+_SHARE = 0.5
+"""Of the ideas of the shorter one of these two."""
+_SKETCH = (1 << 128) - 1
 _PARTS = re.compile(r"[,;:()\u2014\u2013-]|\b(?:because|since|so|therefore|which|given|that)\b")
 """What may part a clause that claims something from one that does not."""
 _SIGNS_THAT_PART = ",;:()-\u2014\u2013"
@@ -83,6 +86,7 @@ class Wording:
     __slots__ = (
         "_appeals",
         "_claims",
+        "asked",
         "bits",
         "count",
         "figures",
@@ -90,12 +94,14 @@ class Wording:
         "ideas",
         "is_guess",
         "kinds",
+        "least",
         "marks",
         "may",
         "may_claim",
         "may_state",
         "negated",
         "restates",
+        "sketch",
         "text",
         "turned",
     )
@@ -105,6 +111,10 @@ class Wording:
         self.bits, marks = read_marks(words)
         """Its ideas."""
         self.count = self.bits.bit_count()
+        self.least = max(_FEWEST_COMMON, _SHARE * self.count)
+        """Ideas that another sentence has in common with it if both are about the same."""
+        self.sketch = _folded(self.bits)
+        """A few bits for its ideas, several of which may share one: two such are compared many times as fast."""
         if words[0] in THE_ONE or text.startswith("`"):
             marks |= ONLY
         self.marks = marks
@@ -130,6 +140,8 @@ class Wording:
         self.figures: tuple[Figure, ...] = figures_in(text, codes) if counts else ()
         self.may = _may(text, words, marks)
         """In what it may exclude what another one holds."""
+        self.asked = questions(marks)
+        """The questions that its words may answer."""
         self.may_state = self.may_claim and _may_state(text, words)
         """Whether it may say that something is so, as far as its beginning tells."""
         self.ideas = self.bits & ~FILLS if self.may_state else 0
@@ -139,11 +151,6 @@ class Wording:
         """A mark for each kind of value that it may give."""
         self._appeals: bool | None = None if marks & APPEALS or not text.isascii() else False
         self._claims: list[Claim] | None = None
-
-    @property
-    def asked(self) -> int:
-        """The questions that its words may answer."""
-        return questions(self.marks)
 
     @property
     def nameless(self) -> bool:
@@ -181,6 +188,12 @@ def wording_of(sentence: Sentence) -> Wording:
 
 
 _kept: dict[str, Wording] = {}
+
+
+def _folded(bits: WordSet) -> int:
+    for half in (1_024, 512, 256, 128):
+        bits |= bits >> half
+    return bits & _SKETCH
 
 
 def _has_parts(text: str, words: list[str]) -> bool:
