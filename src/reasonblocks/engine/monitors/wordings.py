@@ -43,7 +43,7 @@ from .words import Sentence, WordSet, split
 SAYS, DENIES, VALUE = 1, 2, 4
 """What a sentence may do with what another one holds: say it plainly, deny it, give a value."""
 
-_MOST_KEPT = 2_048
+_MOST_KEPT = 1_024
 _FEWEST_COMMON = 2
 """Ideas of a sentence that claims something, and that two sentences have in common if they are about the same."""
 _SHARE = 0.5
@@ -92,7 +92,6 @@ class Wording:
         "figures",
         "id",
         "ideas",
-        "is_guess",
         "kinds",
         "least",
         "marks",
@@ -122,9 +121,8 @@ class Wording:
         """Whether it has a verb, and is more than a plan or a guess."""
         if self.may_claim and marks & NO_CLAIM:
             self.may_claim = _has_parts(text, words)
-        self.is_guess = marks & GUESS != 0
         self.negated = marks & TURNS != 0 and sum(map(NEGATES.__contains__, words)) % 2 == 1
-        compared = not self.is_guess and len(words) <= _LONGEST_RESTATED and "?" not in text
+        compared = not marks & GUESS and len(words) <= _LONGEST_RESTATED and "?" not in text
         self.restates = (
             compared
             and self.count >= _FEWEST_RESTATED
@@ -144,7 +142,7 @@ class Wording:
         """The questions that its words may answer."""
         self.may_state = self.may_claim and _may_state(text, words)
         """Whether it may say that something is so, as far as its beginning tells."""
-        self.ideas = self.bits & ~FILLS if self.may_state else 0
+        self.ideas = self.bits & ~FILLS if self.may_state and self.bits & FILLS else self.bits
         self.turned: WordSet = _turned(words) if self.may_state and marks & COUNTERS else 0
         """Those of the ideas that it may deny, or say the opposite of."""
         self.kinds = marks & KINDS | any(map(text.__contains__, _QUOTES)) if self.may_state else 0
