@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections.abc import Set
 from itertools import filterfalse
 
 import msgspec
@@ -160,7 +161,9 @@ def features(text: str) -> Features:
     """What the score of a thought is made of."""
     tokens = text.split()
     words = words_of(text)
-    telling = distinct_words(text, words) & _TELLING
+    telling = _TELLING.intersection(words)
+    if "_" in text:
+        telling |= _TELLING.intersection(_without_emphasis(words))
     count = len(tokens)
     hedges = len(forms_in(HEDGES, telling)) + len(phrases_in(words, telling)) if telling else 0
     return Features(
@@ -186,17 +189,22 @@ def words_of(text: str) -> list[str]:
 def distinct_words(text: str, words: list[str]) -> set[str]:
     """Each of the words once."""
     distinct = set(words)
-    if "_" in text:  # a letter of `error_count`, but mere emphasis in `_maybe_`
-        distinct.update([word.strip("_") for word in words if "_" in word])
+    if "_" in text:
+        distinct.update(_without_emphasis(words))
     return distinct
 
 
-def forms_in(forms: dict[str, str], distinct: set[str]) -> set[str]:
+def _without_emphasis(words: list[str]) -> list[str]:
+    """Those with an underscore, without any around them: it is a letter of `error_count`, but not of `_maybe_`."""
+    return [word.strip("_") for word in words if "_" in word]
+
+
+def forms_in(forms: dict[str, str], distinct: Set[str]) -> set[str]:
     """Which words of a table occur, in whatever form."""
     return {forms[word] for word in forms.keys() & distinct}
 
 
-def phrases_in(words: list[str], distinct: set[str]) -> list[str]:
+def phrases_in(words: list[str], distinct: Set[str]) -> list[str]:
     """Which hedges of several words occur."""
     heads = _PHRASES_BY_HEAD.keys() & distinct
     likely = [phrase for head in heads for second, phrase in _PHRASES_BY_HEAD[head] if second in distinct]

@@ -26,7 +26,6 @@ _MOST_STEPS = 12
 _MOST_KEPT = 40
 _MOST_LOOKS = 4
 """Pairs of sentences that are taken apart after a step."""
-_FEWEST_COMMON = 2
 _TELLS = 3
 """With so many words of a sentence a person has spoken of it."""
 _AROUND = ".,;:!?()\"'*"
@@ -45,15 +44,17 @@ class Disputes:
 
     def next(self, event: Event, remarks: list[Remark]) -> list[Opposite]:
         """Take the next step in: what it says against earlier ones."""
+        found: list[Opposite] = []
         said = [remark for remark in remarks if remark.said.may_state]
-        pairs = ((past, now) for now in said for past in self._may_exclude(now))
-        found = [self._excluded(*pair) for pair in islice(pairs, _MOST_LOOKS)]
-        for now in said:
-            (self._turning if now.said.turned else self._plain).append(now)
-            if now.said.kinds:
-                self._valued.append(now)
+        if said:
+            pairs = ((past, now) for now in said for past in self._may_exclude(now))
+            found += filter(None, [self._excluded(*pair) for pair in islice(pairs, _MOST_LOOKS)])
+            for now in said:
+                (self._turning if now.said.turned else self._plain).append(now)
+                if now.said.kinds:
+                    self._valued.append(now)
         self._events.append(event)
-        return [opposite for opposite in found if opposite is not None]
+        return found
 
     def _may_exclude(self, now: Remark) -> Iterator[Remark]:
         """The sentences of the last steps that may say otherwise, the latest first."""
@@ -85,7 +86,8 @@ class Disputes:
 
 def _may_be_the_same(one: Wording, other: Wording) -> bool:
     """Whether two sentences have more in common than a word, or speak of something that has a number."""
-    if (one.ideas & other.ideas).bit_count() < _FEWEST_COMMON and not one.nameless & other.nameless:
+    common = one.ideas & other.ideas
+    if not common & (common - 1) and not (one.nameless and other.nameless):
         return False
     return _same_names(one, other)
 

@@ -157,8 +157,8 @@ def _trouble(step: StepFeatures) -> WordSet:
 def _is_receipt(step: StepFeatures) -> bool:
     """Whether an act is merely acknowledged: what it brought about shows elsewhere. The same edit twice is the same."""
     acts = (step.role.changes or step.role.unknown) and not step.role.writes
-    if not acts or step.failed or step.result_size > _MERE_RECEIPT or size(step.call_words) >= MUCH_SAID:
+    if not acts or step.failed or step.result_size > _MERE_RECEIPT:
         return False
     if step.arguments and not _DONE_ONCE.isdisjoint(split(step.action)):
         return False
-    return DENIES.isdisjoint(split(step.result_excerpt))
+    return DENIES.isdisjoint(step.heard) and size(step.call_words) < MUCH_SAID

@@ -7,7 +7,8 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import filterfalse
+from itertools import chain, filterfalse
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -29,6 +30,8 @@ _MOST_GIVEN = 2_000
 _MOST_LEAVES = 64
 _DEEPEST = 4
 _CONTAINERS = (dict, list)
+_WORDS_OF = itemgetter(1)
+"""Of a sentence."""
 
 _FAILURE_WORDS = frozenset(
     "cannot command could denied error errors exception exit exitcode fail failed failure fatal file invalid "
@@ -212,7 +215,7 @@ def read_step(
     """
     thought = _head_and_tail(step.thought, _THOUGHT_HEAD, _THOUGHT_TAIL)
     sentences = split_sentences(thought)
-    said = [word for _, words in sentences for word in words]
+    said = list(chain.from_iterable(map(_WORDS_OF, sentences)))
     words = set(said)
     codes = list(filterfalse(str.isalpha, words))
     action = step.action[:_MOST_DECODED]
@@ -245,7 +248,7 @@ def read_step(
         given=given,
         given_words=word_set(given),
         call=_digest(f"{step.action}\n{step.action_input}" if action else step.thought),
-        target=_digest("\n".join(parted(action, leaves)[0])),
+        target=_digest("\n".join(parted(action, *leaves)[0])),
         terms=Terms(action, leaves),
         result=_digest(step.observation),
         result_excerpt=result,

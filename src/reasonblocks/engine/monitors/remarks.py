@@ -18,8 +18,6 @@ _MOST_REMEMBERED = 40
 _LONGEST = 60
 _MOST_COMPARED = 3
 """Earlier sentences of each kind that one is held against; whoever says the same all the time says it in these."""
-_SHARE = 0.5
-"""Of the ideas of the shorter one of two sentences that may be about the same."""
 
 
 class Remark:
@@ -72,7 +70,8 @@ class Remarks:
 
     def that_may_exclude(self, remark: Remark) -> Iterator[Remark]:
         """Sentences about the same that may say otherwise, of each kind the latest first."""
-        bits, marks, count = remark.bits, remark.said.marks, remark.said.count
+        said, bits, marks = remark.said, remark.bits, remark.said.marks
+        sketch, unseen = said.sketch, said.count - said.sketch.bit_count()
         kinds = [self._plain, self._denying] if marks & TURNS else [self._denying]
         if marks & VALUE:
             kinds.append(self._values)
@@ -81,10 +80,11 @@ class Remarks:
         for kind in kinds:
             compared = 0
             for past in reversed(kind):
-                common = past.bits & bits
-                if not common or not common & (common - 1):
-                    continue  # fewer than two ideas; to count them takes many times as long
-                if common.bit_count() >= _SHARE * min(past.said.count, count):
+                least = past.said.least if past.said.least < said.least else said.least
+                # Most have so little in common that the sketches tell; what shares a bit in ours may be there as well.
+                if (past.said.sketch & sketch).bit_count() + unseen < least:
+                    continue
+                if (past.bits & bits).bit_count() >= least:
                     compared += 1
                     yield past
                     if compared == _MOST_COMPARED:

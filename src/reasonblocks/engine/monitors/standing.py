@@ -196,7 +196,7 @@ class Standing:
         Most sentences have nothing to do with each other, so what takes long is put off until something is in common.
         """
         since = self._events[0].at if self._events else now.index
-        bits, questions, names, asked = now.bits, now.said.asked, -1, 0
+        bits, questions, names, asked, appeals = now.bits, now.said.asked, -1, 0, False
         for kind in _KINDS:
             if not kind & _AGAINST[now.said.may]:
                 continue
@@ -213,8 +213,8 @@ class Standing:
                 if kind != VALUE and not (several or both & ~OF_MANY):
                     continue
                 if names < 0:
-                    names = words_of_names(now.said.text)
-                plain = several and (kind == VALUE or now.said.appeals)
+                    names, appeals = words_of_names(now.said.text), now.said.appeals
+                plain = several and (appeals or kind == VALUE)
                 if not (common & names or plain or words_of_names(past.said.text) & common):
                     continue
                 asked = asked or _asked_by(held_in(now.said.text))

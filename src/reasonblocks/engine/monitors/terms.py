@@ -1,6 +1,6 @@
 """What a call is about: what names certain things in it, and its plain words."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import filterfalse
 
 from .words import WordSet, token_set, word_set
@@ -13,42 +13,42 @@ _MOST_PUT_OFF = 1_000
 class Terms:
     """The words of a call as sets, put together when they are first asked for: few calls are compared by them."""
 
-    __slots__ = ("_sets", "_values")
+    __slots__ = ("_tokens", "_values", "_words")
 
     def __init__(self, action: str, values: Sequence[str]) -> None:
         self._values = (action, *values)
-        self._sets: tuple[WordSet, WordSet, WordSet] | None = None
+        self._words: WordSet | None = None
+        self._tokens: tuple[WordSet, WordSet] | None = None
         if sum(map(len, self._values)) > _MOST_PUT_OFF:
-            self._read()
+            self._words, self._tokens = self.words, self._read_tokens()
+            self._values = ()
 
     @property
     def words(self) -> WordSet:
         """The plain words."""
-        return self._read()[0]
+        if self._words is None:
+            self._words = word_set(set(map(str.lower, parted(*self._values)[1])))
+        return self._words
 
     @property
     def names(self) -> WordSet:
         """What is more than plain words: the tool, paths, ids, flags and numbers, in any order."""
-        return self._read()[1]
+        return self._read_tokens()[0]
 
     @property
     def parts(self) -> WordSet:
         """The same with the plain words, all as they are written."""
-        return self._read()[2]
+        return self._read_tokens()[1]
 
-    def _read(self) -> tuple[WordSet, WordSet, WordSet]:
-        sets = self._sets
-        if sets is None:
-            action, *values = self._values
-            fixed, plain = parted(action, values)
-            words = set(map(str.lower, plain))
+    def _read_tokens(self) -> tuple[WordSet, WordSet]:
+        if self._tokens is None:
+            fixed, plain = parted(*self._values)
             names = token_set(set(fixed))
-            sets = self._sets = word_set(words), names, names | token_set(words)
-            self._values = ()
-        return sets
+            self._tokens = names, names | token_set(set(map(str.lower, plain)))
+        return self._tokens
 
 
-def parted(action: str, values: Iterable[str]) -> tuple[list[str], list[str]]:
+def parted(action: str, *values: str) -> tuple[list[str], list[str]]:
     """What of a call names certain things, the tool first, and its plain words."""
     fixed = [action]
     plain: list[str] = []

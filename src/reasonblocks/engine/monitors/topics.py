@@ -6,8 +6,9 @@ are taken apart into their words, and kept whole as well.
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Set
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import filterfalse
+from operator import or_
 
 import msgspec
 
@@ -18,7 +19,7 @@ TopicSet = int
 """Stems, one bit each; 0 is the empty set."""
 
 _IN_BYTE = tuple(1 << place for place in range(8))
-_FEW = 6
+_FEW = 20
 """So many words are put together one by one; of more it is quicker to write down their bits."""
 _MOST_TASK = 8_000
 _NAMES_IN_THOUGHT, _NAMES_IN_ARGUMENTS = 1_000, 400
@@ -64,7 +65,7 @@ def _places_of(words: Iterable[str], known: Mapping[str, int]) -> set[int]:
 def _united(places: Collection[int]) -> TopicSet:
     """A set with the bits at these places, each of which is given once."""
     if len(places) < _FEW:
-        return sum(map(_ONE.__lshift__, places))
+        return reduce(or_, map(_ONE.__lshift__, places), 0)
     written = bytearray(TOPIC_BITS // 8)
     for one in places:
         written[one >> 3] |= _IN_BYTE[one & 7]

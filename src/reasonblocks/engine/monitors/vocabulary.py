@@ -109,9 +109,10 @@ class Words:
 
     def held(self, words: TopicSet, size: int) -> float:
         """How many of `size` words are among these; what falls on the same bit by chance is taken off."""
-        if not words:
+        common = words & self.words
+        if not common:
             return 0.0
-        held = (words & self.words).bit_count()
+        held = size if common == words else common.bit_count()  # to count them takes many times as long
         if self._filled is None:
             self._filled = self.words.bit_count() / TOPIC_BITS
         filled = self._filled

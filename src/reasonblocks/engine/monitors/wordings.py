@@ -43,9 +43,12 @@ from .words import Sentence, WordSet, split
 SAYS, DENIES, VALUE = 1, 2, 4
 """What a sentence may do with what another one holds: say it plainly, deny it, give a value."""
 
-_MOST_KEPT = 2_048
+_MOST_KEPT = 1_024
 _FEWEST_COMMON = 2
-"""Ideas of a sentence that claims something."""
+"""Ideas of a sentence that claims something, and that two sentences have in common if they are about the same."""
+_SHARE = 0.5
+"""Of the ideas of the shorter one of these two."""
+_SKETCH = (1 << 128) - 1
 _PARTS = re.compile(r"[,;:()\u2014\u2013-]|\b(?:because|since|so|therefore|which|given|that)\b")
 """What may part a clause that claims something from one that does not."""
 _SIGNS_THAT_PART = ",;:()-\u2014\u2013"
@@ -89,14 +92,15 @@ class Wording:
         "figures",
         "id",
         "ideas",
-        "is_guess",
         "kinds",
+        "least",
         "marks",
         "may",
         "may_claim",
         "may_state",
         "negated",
         "restates",
+        "sketch",
         "text",
         "turned",
     )
@@ -106,6 +110,10 @@ class Wording:
         self.bits, marks = read_marks(words)
         """Its ideas."""
         self.count = self.bits.bit_count()
+        self.least = max(_FEWEST_COMMON, _SHARE * self.count)
+        """Ideas that another sentence has in common with it if both are about the same."""
+        self.sketch = _folded(self.bits)
+        """A few bits for its ideas, several of which may share one: two such are compared many times as fast."""
         if words[0] in THE_ONE or text.startswith("`"):
             marks |= ONLY
         self.marks = marks
@@ -115,9 +123,8 @@ class Wording:
         """Whether it has a verb, and is more than a plan or a guess."""
         if self.may_claim and marks & NO_CLAIM:
             self.may_claim = _has_parts(text, words)
-        self.is_guess = marks & GUESS != 0
         self.negated = marks & TURNS != 0 and sum(map(NEGATES.__contains__, words)) % 2 == 1
-        compared = not self.is_guess and len(words) <= _LONGEST_RESTATED and "?" not in text
+        compared = not marks & GUESS and len(words) <= _LONGEST_RESTATED and "?" not in text
         self.restates = (
             compared
             and self.count >= _FEWEST_RESTATED
@@ -133,9 +140,11 @@ class Wording:
         self.figures: tuple[Figure, ...] = figures_in(text, codes) if counts else ()
         self.may = _may(text, words, marks)
         """In what it may exclude what another one holds."""
+        self.asked = questions(marks)
+        """The questions that its words may answer."""
         self.may_state = self.may_claim and _may_state(text, words)
         """Whether it may say that something is so, as far as its beginning tells."""
-        self.ideas = self.bits & ~FILLS if self.may_state else 0
+        self.ideas = self.bits & ~FILLS if self.may_state and self.bits & FILLS else self.bits
         self.turned: WordSet = _turned(words) if self.may_state and marks & COUNTERS else 0
         """Those of the ideas that it may deny, or say the opposite of."""
         self.kinds = marks & KINDS | any(map(text.__contains__, _QUOTES)) if self.may_state else 0
@@ -179,6 +188,12 @@ def wording_of(sentence: Sentence) -> Wording:
 
 
 _kept: dict[str, Wording] = {}
+
+
+def _folded(bits: WordSet) -> int:
+    for half in (1_024, 512, 256, 128):
+        bits |= bits >> half
+    return bits & _SKETCH
 
 
 def _has_parts(text: str, words: list[str]) -> bool:

@@ -1,0 +1,144 @@
+"""What is told before a sentence, a result or a pattern is read must be what reading it would tell."""
+
+import re
+from itertools import islice
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reasonblocks.engine.monitors.figures import figures_in, last_id
+from reasonblocks.engine.monitors.marks import ONLY, TURNS, VALUE
+from reasonblocks.engine.monitors.quick import beginnings, quick
+from reasonblocks.engine.monitors.remarks import Remark, Remarks, remarks_of
+from reasonblocks.engine.monitors.terms import Terms
+from reasonblocks.engine.monitors.topics import topic_of_task
+from reasonblocks.engine.monitors.vocabulary import Words
+from reasonblocks.engine.monitors.wordings import wording_of
+from reasonblocks.engine.monitors.words import Phrases, split, split_sentences, token_set, word_set
+
+SUBJECTS = "the cache|the parser|the retry loop|the `load` function|the session store|order 4711|it|the only default"
+SAYS = "reads|does not read|ignores|never holds|has 3 of|has 14 of|is not in|belongs to|no longer skips"
+OBJECTS = "the old schema|the lock|the timeout|the last field|an empty batch|the index|the cache"
+sentences = st.builds(
+    lambda *parts: " ".join(parts), *[st.sampled_from(choice.split("|")) for choice in (SUBJECTS, SAYS, OBJECTS)]
+)
+ALTERNATIVES = r"differs?|fail(?:ed|s)|that'?s (?:it|all)|not\b[^.]{0,20}\bfound|time(?:d )?-?out|ok[\"']?\s?=\s?0"
+PIECES = (
+    "differ|differs|fail|fails|thats it|that's all|not|found|timeout|timed out|ok=0|an|so it is|.|'|unfounded|is not "
+)
+pieces = st.sampled_from(PIECES.split("|"))
+
+
+@given(st.lists(pieces, max_size=8), st.sampled_from(["", " "]))
+def test_a_quick_pattern_finds_what_a_plain_one_finds(parts: list[str], between: str) -> None:
+    """Patterns that are skipped for want of their beginnings would not have matched."""
+    text = between.join(parts)
+    plain = re.compile(rf"(?<!\w)(?:{ALTERNATIVES})\b")
+    assert quick(ALTERNATIVES).are_in(text) == (plain.search(text) is not None)
+    assert list(quick(ALTERNATIVES).places(text)) == [match.span() for match in plain.finditer(text)]
+
+
+def test_beginnings_leave_out_what_may_be_missing() -> None:
+    """A letter that a pattern may do without is no part of its beginning, and none is kept twice."""
+    assert beginnings(["errors?", "error code", "that'?s", r"as\ i\ said", "x{0,2}y"]) == ("",)
+    assert beginnings(["errors?", "error code", "that'?s", r"as\ i\ said"]) == ("as i said", "error", "that")
+
+
+@pytest.mark.parametrize("text", ["I already SAID so", "ALREADY, said", "it is sa\u017fid, already said", "nothing"])
+def test_phrases_are_only_ruled_out_where_they_are_not(text: str) -> None:
+    """A text in which the phrases may not be has none of them."""
+    known = Phrases("already said, said already")
+    assert known.may_be_in(text, split(text)) or not known.found_in(text)
+
+
+@given(st.lists(st.lists(sentences, min_size=1, max_size=4), min_size=2, max_size=8))
+def test_sketches_rule_out_nothing_that_may_exclude(steps: list[list[str]]) -> None:
+    """The sentences that one is held against are the last three of each kind with half of the ideas in common."""
+    remembered, before = Remarks(), list[Remark]()
+    for index, said in enumerate(steps):
+        remarks = remarks_of(index, split_sentences(". ".join(said)))
+        for remark in remarks:
+            assert list(remembered.that_may_exclude(remark)) == _that_may_exclude(before, remark)
+        remembered.add(remarks, 0)
+        before += [remark for remark in remarks if remark.said.may_claim]
+
+
+def _that_may_exclude(before: list[Remark], remark: Remark) -> list[Remark]:
+    marks = remark.said.marks
+    kinds = [
+        [past for past in before if not past.said.marks & TURNS] if marks & TURNS else [],
+        [past for past in before if past.said.marks & TURNS],
+        [past for past in before if past.said.marks & VALUE] if marks & VALUE else [],
+        [past for past in before if past.said.marks & ONLY] if marks & ONLY else [],
+    ]
+    return [past for kind in kinds for past in islice(filter(lambda past: _alike(past, remark), reversed(kind)), 3)]
+
+
+def _alike(one: Remark, other: Remark) -> bool:
+    common = (one.bits & other.bits).bit_count()
+    return common >= 2 and common >= 0.5 * min(one.bits.bit_count(), other.bits.bit_count())
+
+
+def test_the_same_sentence_is_read_once() -> None:
+    """Whoever says the same again gets what was read before, in whatever run."""
+    first, again = (remarks_of(index, split_sentences("The parser reads the old schema")) for index in (1, 7))
+    assert first[0].said is again[0].said
+    assert (first[0].index, again[0].index) == (1, 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("order A1234 is open", "a1234"),
+        ("ticket #X9_1 is open", ""),
+        ("ticket #XY_19 is open", "#xy_19"),
+        ("the 3 rows of 12", ""),
+        ("number 123456 of 12", "123456"),
+        ("\u00e9l\u00e8ve B4711 of 12", "b4711"),
+    ],
+)
+def test_ids_are_found_among_short_numbers(text: str, named: str) -> None:
+    """A sentence whose codes are all short names no id, and any other one is read for one."""
+    assert wording_of((text, split(text))).id == named
+    codes = [word for word in split(text) if not word.isalpha()]
+    assert last_id(text, codes) == named
+
+
+def test_numbers_within_names_are_no_figures() -> None:
+    """Only a word that begins with a digit is looked at as a number."""
+    assert figures_in("step k12 of x86", ["k12", "x86"]) == ()
+    assert [figure.value for figure in figures_in("it holds 12 rows", ["12"])] == ["12"]
+
+
+@pytest.mark.parametrize(
+    ("task", "names"),
+    [
+        ("Look at the parser. Then stop.\nDone.", False),
+        ("Look at parser.py. Then stop.", True),
+        ("Look at read_header.", True),
+        ("Wait... then look.", False),
+        ("Look at parser.py", True),
+    ],
+)
+def test_dots_at_the_end_of_sentences_are_no_names(task: str, names: bool) -> None:
+    """A text without a dot or an underscore within a word names no file and no symbol."""
+    assert (topic_of_task(task)[1] != 0) is names
+
+
+@given(st.sets(st.integers(0, 60)), st.sets(st.integers(0, 60)))
+def test_held_words_are_counted(known: set[int], asked: set[int]) -> None:
+    """However many of some words are known, they are counted, less what falls on the same bit by chance."""
+    words, filled = sum(1 << place for place in asked), len(known) / 8_192
+    expected = max(0.0, (len(known & asked) - len(asked) * filled) / (1.0 - filled))
+    assert Words(sum(1 << place for place in known)).held(words, len(asked)) == expected
+
+
+@pytest.mark.parametrize("filler", ["", "word " * 400])
+def test_the_terms_of_a_call_do_not_depend_on_when_they_are_read(filler: str) -> None:
+    """Long calls are read at once and short ones when they are asked for, with the same outcome."""
+    terms = Terms("shell", [f"{filler}open the file src/app.py", "alone"])
+    plain = {*"open the file".split(), *filler.split()}
+    assert terms.words == word_set(plain)
+    assert terms.names == token_set(["shell", "src/app.py", "alone"])
+    assert terms.parts == terms.names | token_set(plain)
