@@ -114,11 +114,12 @@ NO_SPANS = NoSpans()
 class Unsampled(NoSpans):
     """A run that the sampler left out: what others do inside it is left out with it, if they ask the parent."""
 
-    __slots__ = ("_place", "_span", "traceparent")
+    __slots__ = ("_place", "_span", "_tool", "traceparent")
 
     def __init__(self, span: "Span") -> None:
         self._span = span
         self._place = Place()
+        self._tool = NO_TOOL_SPAN
         self.traceparent = traceparent_of(span.get_span_context())
 
     def here(self) -> "Context | None":
@@ -130,5 +131,8 @@ class Unsampled(NoSpans):
         return self._place.within(self._span)
 
     def tool(self, call: "ToolCall") -> ToolSpan:
-        """The same while a tool is called."""
-        return ToolSpan(self._place.within(self._span))
+        """The same while a tool is called; one serves all, since it has no span to write to."""
+        context, known = self._place.within(self._span), self._tool
+        if known.context is not context:
+            self._tool = known = ToolSpan(context)
+        return known
