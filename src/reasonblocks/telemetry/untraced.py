@@ -25,7 +25,6 @@ class ToolSpan:
         self,
         context: "Context | None" = None,
         span: "Span | None" = None,
-        *,
         messages: bool = False,
         captures: bool = False,
     ) -> None:
