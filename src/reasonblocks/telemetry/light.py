@@ -37,7 +37,7 @@ MOST = 128
 INTERNAL_METRICS = "OTEL_PYTHON_SDK_INTERNAL_METRICS_ENABLED"
 """Where this variable is set, the SDK counts its own spans."""
 _PLAIN = frozenset({str, bool, int, float, bytes})
-_UNSET = Status(StatusCode.UNSET)
+UNSET = Status(StatusCode.UNSET)
 _PASSIVE = (BatchSpanProcessor, SimpleSpanProcessor)
 """Those that look at a span only once it has ended."""
 _SAMPLERS = (sampling.StaticSampler, sampling.TraceIdRatioBased)
@@ -108,12 +108,8 @@ def _is_passive(processor: Any) -> bool:
     )
 
 
-class LightEvent(NamedTuple):
-    """An event of a span that anybody may have added; our own are plain tuples of the same."""
-
-    name: str
-    attributes: Mapping[str, Any]
-    timestamp: int
+LightEvent = tuple[str, Mapping[str, Any], int]
+"""An event of a span: its name, its attributes and the moment."""
 
 
 class LightScores(NamedTuple):
@@ -126,7 +122,7 @@ class LightScores(NamedTuple):
     def events(self) -> list[LightEvent]:
         """Each by itself."""
         each = evaluated(MonitorEvaluation(scores=self.scores, fired=tuple(self.fired)), explained=False)
-        return [LightEvent(semantics.EVENT_EVALUATION, attributes, self.timestamp) for attributes in each]
+        return [(semantics.EVENT_EVALUATION, attributes, self.timestamp) for attributes in each]
 
 
 class _Made:
@@ -160,7 +156,7 @@ class LightSpan(Span, ReadableSpan):
     )
     _kind = SpanKind.INTERNAL
     _links: "Sequence[Link]" = ()
-    _status = _UNSET
+    _status = UNSET
     _instrumentation_info = None
     _dropped_attributes = _dropped_events = 0
     _context: SpanContext
@@ -185,12 +181,12 @@ class LightSpan(Span, ReadableSpan):
         self._parent = parent
         self._tracer = tracer
         self._common = common
-        """What all spans of its run say; `None` where that is among its own, which anybody may have written then."""
+        """What all spans of its run say; `None` where that is among its own, since others than our pen write to it."""
         self._own = own
         self._start_time = start_time
         self._end_time: int | None = None
         self._scores: LightScores | None = None
-        self._happened: list[tuple[str, Mapping[str, Any], int]] | None = None
+        self._happened: list[LightEvent] | None = None
 
     def in_one(self) -> dict[str, Any]:
         """All attributes, from now on in one: whoever asks may write to it."""
@@ -200,7 +196,7 @@ class LightSpan(Span, ReadableSpan):
             self._common = None
         return self._own
 
-    def happened(self) -> list[tuple[str, Mapping[str, Any], int]]:
+    def happened(self) -> list[LightEvent]:
         """All events."""
         scored = self._scores.events() if self._scores is not None else ()
         return [*scored, *(self._happened or ())]
@@ -245,9 +241,10 @@ class LightSpan(Span, ReadableSpan):
     def add_event(self, name: str, attributes: Mapping[str, Any] | None = None, timestamp: int | None = None) -> None:
         """Something that happened."""
         if self._end_time is None:
+            self.in_one()
             happened = self._happened = self._happened or []
             when = time_ns() if timestamp is None else timestamp
-            happened.append(LightEvent(name, _kept(attributes) if attributes else {}, when))
+            happened.append((name, _kept(attributes) if attributes else {}, when))
             if len(happened) > MOST:
                 del happened[0]
                 self._dropped_events += 1
