@@ -42,6 +42,7 @@ _PASSIVE = (BatchSpanProcessor, SimpleSpanProcessor)
 """Those that look at a span only once it has ended."""
 _SAMPLERS = (sampling.StaticSampler, sampling.TraceIdRatioBased)
 """Those that say the same of all spans of a trace."""
+_tuple = tuple.__new__
 _NO_ATTRIBUTES: dict[str, Any] = {}
 HandOn = Callable[[Any], None]
 
@@ -300,11 +301,12 @@ class LightTracer(Tracer):
         """Takes spans that have ended."""
         self.checked: tuple[object, object] | None = None
         """The processors and the sampler that an application's provider had when it was looked at."""
-        self.below = _below if _is_random(tracer.id_generator) else self._below
-        """The place of a new child of a span."""
+        self.random = _is_random(tracer.id_generator)
+        """Whether ids are nothing but random, and a place is made without asking."""
         self.pen = LightPen(self)
 
-    def _below(self, parent: SpanContext) -> SpanContext:
+    def below(self, parent: SpanContext) -> SpanContext:
+        """The place of a new child of a span."""
         span_id = self.sdk.id_generator.generate_span_id()
         return SpanContext(parent.trace_id, span_id, False, parent.trace_flags, parent.trace_state)
 
@@ -367,9 +369,13 @@ class LightPen(Pen):
         if type(parent) is not LightSpan:
             return super().child(name, parent, attributes, start_time, common)
         tracer, above = self._tracer, parent._context
+        if tracer.random:  # as the constructor has it, whose checks could find nothing
+            place = _tuple(SpanContext, (above[0], getrandbits(64) or 1, False, above[3], above[4], True))
+        else:
+            place = tracer.below(above)
         own = {} if attributes is None else attributes
         began = time_ns() if start_time is None else start_time
-        return LightSpan(name, tracer.below(above), above, tracer, common, own, began)
+        return LightSpan(name, place, above, tracer, common, own, began)
 
     def attributes(self, span: Any, attributes: Mapping[str, Any]) -> None:
         """Attributes, all at once; mostly they are those that the span was begun with."""
@@ -397,8 +403,3 @@ def _is_random(generator: Any) -> bool:
     flags, state = TraceFlags(1), TraceState()
     known = tuple(SpanContext(1, 2, False, flags, state)) == (1, 2, False, flags, state, True)
     return known and type(generator) is RandomIdGenerator
-
-
-def _below(parent: SpanContext) -> SpanContext:
-    """As the constructor makes it, whose checks could find nothing."""
-    return tuple.__new__(SpanContext, (parent[0], getrandbits(64) or 1, False, parent[3], parent[4], True))

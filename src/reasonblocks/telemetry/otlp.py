@@ -4,13 +4,14 @@ OpenTelemetry's exporter makes an object of protobuf for every attribute first, 
 spans did. Light spans that nobody but us has written to are `shorthand.py`'s; this is how all others are written.
 """
 
+import itertools
 import struct
 from collections.abc import Iterable
 from typing import Any
 
 from . import shorthand
 from .light import LightSpan
-from .protobuf import Attributes, Names, counted, field, fixed64, start, text
+from .protobuf import Attributes, Names, counted, field, fixed64, start, state, text
 
 _times = struct.Struct("<BQBQ").pack
 _KINDS = {
@@ -30,24 +31,28 @@ _span_names, _event_names = Names(0x2A), Names(0x12)
 def request(spans: Iterable[Any]) -> bytes:
     """An `ExportTraceServiceRequest` with these spans, each with what a `ReadableSpan` has."""
     groups: dict[Any, tuple[Any, Any, list[bytes]]] = {}
-    commons: shorthand.Commons = {}
+    shared: shorthand.Shared = {}
     last: object = None
     for one in spans:
+        light = type(one) is LightSpan
         # A resource takes longer to hash than a span to write.
-        key = one._tracer if type(one) is LightSpan else (id(one.resource), id(one.instrumentation_scope))
+        key = one._tracer if light else (id(one.resource), id(one.instrumentation_scope))
         if key is not last:
             last = key
             written = groups.setdefault(key, (one.resource, one.instrumentation_scope, []))[2]
-        body = shorthand.span(one, commons) if type(one) is LightSpan and shorthand.suits(one) else span(one)
-        written += (start(0x12, len(body)), body)
-    return b"".join(_group(*group) for group in groups.values())
+        body = (light and shorthand.span(one, shared)) or span(one)
+        written.append(start(0x12, len(body)))
+        written.append(body)
+    return b"".join(itertools.chain.from_iterable(_group(*group) for group in groups.values()))
 
 
-def _group(resource: Any, scope: Any, spans: list[bytes]) -> bytes:
+def _group(resource: Any, scope: Any, spans: list[bytes]) -> list[bytes]:
     about = text(0x0A, scope.name) + text(0x12, scope.version or "") + _of_scopes.joined(scope.attributes)
-    scoped = field(0x0A, about) + b"".join(spans) + text(0x1A, scope.schema_url or "")
-    described = field(0x0A, _of_resources.joined(resource.attributes))
-    return field(0x0A, described + field(0x12, scoped) + text(0x1A, resource.schema_url or ""))
+    scoped = [field(0x0A, about), *spans, text(0x1A, scope.schema_url or "")]
+    size = sum(map(len, scoped))
+    described = field(0x0A, _of_resources.joined(resource.attributes)) + start(0x12, size)
+    schema = text(0x1A, resource.schema_url or "")
+    return [start(0x0A, len(described) + size + len(schema)), described, *scoped, schema]
 
 
 def span(one: Any) -> bytes:
@@ -59,8 +64,7 @@ def span(one: Any) -> bytes:
         b"\x12\x08",
         context.span_id.to_bytes(8, "big"),
     ]
-    if context.trace_state:
-        parts.append(text(0x1A, ",".join(f"{key}={value}" for key, value in context.trace_state.items())))
+    parts.append(state(context.trace_state))
     if parent is not None:
         parts += (b"\x22\x08", parent.span_id.to_bytes(8, "big"))
     parts += (

@@ -93,6 +93,11 @@ def remember(known: dict[Any, Any], key: Any, written: Any) -> None:
     known[key] = written
 
 
+def state(known: Mapping[str, str]) -> bytes:
+    """The state of a trace, if there is any."""
+    return text(0x1A, ",".join(f"{key}={value}" for key, value in known.items()))
+
+
 def any_value(value: Any) -> bytes:
     """An `AnyValue`."""
     if isinstance(value, str):

@@ -4,15 +4,15 @@ This is about spans as our pen leaves them. Where anybody else has written to on
 """
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import semantics
 from .light import UNSET, LightScores, LightSpan
-from .protobuf import Attributes, Names, double, fixed64, is_steady, remember, start, text
+from .protobuf import Attributes, Names, double, fixed64, is_steady, remember, start, state, text
 
-Commons = dict[int, tuple[dict[str, Any], bytes]]
-"""What all spans of a run say, as it is written, for as long as one request is; by its identity."""
+Shared = dict[int, tuple[Any, bytes]]
+"""What spans of a run have in common, and as it is written; by its identity, for as long as a request is made."""
 _place = struct.Struct(">2s16s2sQ2sQ").pack
 _times = struct.Struct("<2sBQBQ").pack
 _END = b"\x7a\x00\x85\x01\x00\x01\x00\x00"
@@ -22,25 +22,20 @@ _names = Names(0x2A)
 _known_of_spans = _of_spans.__getitem__
 
 
-def suits(one: LightSpan) -> bool:
-    """Whether nobody but our pen has written to a span, and there is nothing else in it that this leaves out."""
-    return one._common is not None and one._status is UNSET and not one._context[4]
-
-
-def span(one: LightSpan, commons: Commons) -> bytes:
-    """One span, as it is in a field of its scope."""
+def span(one: LightSpan, shared: Shared) -> bytes | None:
+    """One span, as it is in a field of its scope; `None` if others than our pen have written to it."""
     common, own, context = one._common, one._own, one._context
-    parent: Any = one._parent  # there is one: nobody else has a pen of ours
+    if common is None or one._status is not UNSET:
+        return None
+    parent: Any = one._parent  # there is one, for it was made with our pen
     parts = [
         _place(b"\x0a\x10", context[0].to_bytes(16, "big"), b"\x12\x08", context[1], b"\x22\x08", parent[1]),
-        _names[one._name],
         _times(b"\x30\x01", 0x39, one._start_time, 0x41, one._end_time),
+        _names[one._name],
+        (shared.get(id(context[4])) or _share(shared, context[4], state))[1],
     ]
     if common and semantics.RUN_ID not in own:  # else somebody has just asked for all in one
-        known = commons.get(id(common))
-        if known is None:
-            known = commons[id(common)] = common, _of_spans.joined(common)
-        parts.append(known[1])
+        parts.append((shared.get(id(common)) or _share(shared, common, _of_spans.joined))[1])
     size = len(parts)
     try:
         parts += map(_known_of_spans, own.items())
@@ -53,6 +48,11 @@ def span(one: LightSpan, commons: Commons) -> bytes:
             _add_event(parts, *event)
     parts.append(_END)
     return b"".join(parts)
+
+
+def _share(shared: Shared, what: Any, write: Callable[[Any], bytes]) -> tuple[Any, bytes]:
+    known = shared[id(what)] = what, write(what)
+    return known
 
 
 _events: dict[Any, tuple[bytes, bytes]] = {}
