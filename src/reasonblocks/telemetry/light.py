@@ -212,6 +212,12 @@ class LightSpan(Span, ReadableSpan):
         """The same of events."""
         return self._dropped_events
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy is a span of the SDK, without a tracer."""
+        about = (self._name, self._context, self._parent, self._resource, self._attributes, self._events, self._links)
+        times = (self._start_time, self._end_time)
+        return ReadableSpan, (*about, self._kind, None, self._status, *times, self._instrumentation_scope)
+
     def get_span_context(self) -> SpanContext:
         """Its place in the trace."""
         return self._context
