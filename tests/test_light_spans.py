@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -11,9 +13,10 @@ from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.trace import ReadableSpan, SpanLimits, SpanProcessor, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Sampler
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.sdk.trace.sampling import ALWAYS_ON, Decision, Sampler, StaticSampler
 from opentelemetry.trace import (
     Link,
     NonRecordingSpan,
@@ -205,6 +208,71 @@ def test_c42_a_light_span_has_bounds() -> None:
     assert isinstance((ended.attributes or {})[f"attribute {light.MOST + 9}"], str)
 
 
+class Counting(RandomIdGenerator):
+    """A generator of ids of one's own."""
+
+    def __init__(self) -> None:
+        self.spans = itertools.count(1)
+
+    def generate_span_id(self) -> int:
+        """The next one."""
+        return next(self.spans)
+
+
+def test_c42_ids_are_the_providers(run: Run) -> None:
+    """Ids come from the generator that the application has chosen."""
+    spans = run(*provider_of(id_generator=Counting()))
+    assert sorted(span.context.span_id for span in spans) == list(range(1, len(spans) + 1))
+
+
+def test_c42_a_processor_that_is_added_during_a_run_gets_the_rest_of_it() -> None:
+    """Spans go straight into the one queue there is, and to all processors once there are more."""
+    provider = TracerProvider(shutdown_on_exit=False)
+    first, second = InMemorySpanExporter(), InMemorySpanExporter()
+    provider.add_span_processor(BatchSpanProcessor(first))
+    tracer = light.of_application(provider.get_tracer("x"))
+    assert tracer is not None
+    root = tracer.start_span("run")
+    tracer.pen.child("before", root, None).end()
+    provider.add_span_processor(SimpleSpanProcessor(second))
+    tracer.pen.child("after", root, None).end()
+    provider.force_flush()
+    assert [span.name for span in first.get_finished_spans()] == ["before", "after"]
+    assert [span.name for span in second.get_finished_spans()] == ["after"]
+    provider.shutdown()
+
+
+def test_c42_what_is_recorded_but_not_sampled_is_not_exported() -> None:
+    """A sampler may have spans recorded for processors alone; a queue for an exporter leaves them out."""
+    provider = TracerProvider(sampler=StaticSampler(Decision.RECORD_ONLY), shutdown_on_exit=False)
+    memory = InMemorySpanExporter()
+    provider.add_span_processor(BatchSpanProcessor(memory))
+    tracer = light.of_application(provider.get_tracer("x"))
+    assert tracer is not None
+    root = tracer.start_span("run")
+    assert type(root) is light.LightSpan
+    tracer.pen.child("step", root, None).end()
+    root.end()
+    provider.force_flush()
+    assert memory.get_finished_spans() == ()
+    provider.shutdown()
+
+
+def test_c42_an_exporter_may_do_with_light_spans_what_it_does_with_others(run: Run) -> None:
+    """A span can be copied, and given other attributes and events, as some exporters do."""
+    spans = run(*provider_of())
+    for span in spans:
+        assert isinstance(span, light.LightSpan)
+        other = copy.copy(span)
+        assert type(other) is ReadableSpan
+        assert other.to_json() == span.to_json()
+        assert [event.name for event in other.events] == [event.name for event in span.events]
+        span._attributes = {"only": "this"}
+        span._events = []
+        assert dict(span.attributes or {}) == {"only": "this"}
+        assert span.events == ()
+
+
 # -- as bytes --------------------------------------------------------------------------------------
 
 ELSEWHERE = SpanContext(2**100 + 5, 77, True, TraceFlags(1), TraceState([("a", "1"), ("b", "2")]))
@@ -267,3 +335,32 @@ def test_light_spans_are_written_as_the_sdk_writes_them() -> None:
     root.end()
     assert ExportTraceServiceRequest.FromString(otlp.request(ended)) == encode_spans(ended)
     assert [event.name for event in ended[0].events] == ["gen_ai.evaluation.result"] * 2 + ["step"]
+
+
+def test_light_spans_are_written_as_the_sdk_writes_them_whoever_wrote_to_them() -> None:
+    """What spans of a run share, equal values of different kinds, and what others wrote are told apart, also later."""
+    ended: list[Any] = []
+    provider, _ = provider_of()
+    sdk: Any = provider.get_tracer("x")
+    tracer = light.LightTracer(sdk, ended.append)
+    root = tracer.start_span("run", set_span_in_context(NonRecordingSpan(ELSEWHERE)))
+    common = {"reasonblocks.run.id": "r", "gen_ai.agent.name": "one"}
+    for index in (0, 1, 0):
+        own = {"reasonblocks.step.index": index, "reasonblocks.step.model_ms": 1.5, "reasonblocks.step.gate": "open"}
+        child = tracer.pen.child("step", root, own, None, common)
+        own["reasonblocks.step.composite"] = float(index)
+        tracer.pen.attributes(child, own)
+        tracer.pen.events(child, "step", ({"reasonblocks.step.tool_failed": bool(index)},), 18)
+        child.end()
+        touched = tracer.pen.child("tool", root, {"reasonblocks.step.index": index}, None, common)
+        touched.set_attribute("reasonblocks.step.index", bool(index))
+        touched.add_event("step", {"reasonblocks.step.tool_failed": index}, 18)
+        touched.set_status(StatusCode.ERROR)
+        touched.end()
+        tracer.pen.child("bare", root, None, 5, common).end(6)
+    root.end()
+    assert [span._common is common for span in ended[:3]] == [True, False, True]
+    written = [ExportTraceServiceRequest.FromString(otlp.request(ended)) for _ in range(2)]
+    assert [span._common is common for span in ended[:3]] == [True, False, True]
+    assert written == [encode_spans(ended)] * 2
+    assert ExportTraceServiceRequest.FromString(otlp.request(ended)) == written[0]

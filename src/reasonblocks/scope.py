@@ -1,13 +1,12 @@
 """A run as the current one, and its span as the current span, while a hook of it works."""
 
-import functools
-from collections.abc import Callable
 from contextvars import Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from .registry import current_run
 from .run import Run
+from .telemetry.place import contexts
 
 if TYPE_CHECKING:
     from opentelemetry.context import Context
@@ -33,21 +32,17 @@ class Inside:
     def attach(self, context: "Context | None") -> None:
         """Make `context` the current one of OpenTelemetry until this is left; once, and `None` changes nothing."""
         if context is not None:
-            self._span_token = _attach()(context)
+            self._span_token = contexts().attach(context)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._span_token is not None:
-            _detach(self._span_token)
+        token = self._span_token
+        if type(token) is Token:
+            _reset(token)
+        elif token is not None:
+            _detach(token)
         _reset(self._run_token)
-
-
-@functools.cache
-def _attach() -> "Callable[[Context], Any]":
-    from opentelemetry.context import attach
-
-    return attach
 
 
 def _reset(token: Token[Any]) -> None:
@@ -58,9 +53,7 @@ def _reset(token: Token[Any]) -> None:
 
 
 def _detach(token: Any) -> None:
-    if isinstance(token, Token):
-        _reset(token)
-    else:  # another implementation of contexts, chosen by OTEL_PYTHON_CONTEXT
-        from opentelemetry.context import detach
+    """Of another implementation of contexts, chosen by OTEL_PYTHON_CONTEXT."""
+    from opentelemetry.context import detach
 
-        detach(token)
+    detach(token)

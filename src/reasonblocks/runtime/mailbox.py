@@ -30,6 +30,7 @@ class Mailbox(Generic[Item]):
         self._items: deque[Item] = deque()
         self._limit = limit
         self._most_bytes = most_bytes
+        self._half, self._half_bytes = limit / 2, most_bytes / 2
         self._bytes = 0
         self._evict = evict
         self._wake: Callable[[], object] | None = None
@@ -49,9 +50,8 @@ class Mailbox(Generic[Item]):
         items = self._items
         self._bytes += item.weight
         items.append(item)
-        evicted: Sequence[Item] = ()
-        if 2 * len(items) > self._limit or 2 * self._bytes > self._most_bytes:
-            evicted = self._crowded()
+        crowded = len(items) > self._half or self._bytes > self._half_bytes
+        evicted: Sequence[Item] = self._crowded() if crowded else ()
         wake = self._wake
         if wake is not None:
             wake()

@@ -1,14 +1,11 @@
 """What the spans of a step say: pure functions from what is known about it to attributes."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..api.wire import encode
 from ..types import MonitorEvaluation, StepLogEntry
 from . import semantics
-
-if TYPE_CHECKING:
-    from langchain_core.messages import AIMessage
 
 Attributes = dict[str, Any]
 
@@ -35,11 +32,8 @@ def add_step(attributes: Attributes, entry: StepLogEntry) -> None:
         attributes[semantics.STEP_ACTION] = ", ".join(entry.tool_calls)
 
 
-def add_response(attributes: Attributes, message: "AIMessage") -> None:
+def add_response(attributes: Attributes, about: Mapping[str, Any]) -> None:
     """What the provider said about its answer; each of them has its own words for it."""
-    about = message.response_metadata
-    if not about:
-        return
     if isinstance(model := about.get("model_name") or about.get("model"), str):
         attributes[semantics.RESPONSE_MODEL] = model
     if isinstance(reason := about.get("finish_reason") or about.get("stop_reason"), str):

@@ -10,6 +10,7 @@ another kind, a sampler of one's own or a limit is set, and with any other imple
 import contextlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from random import getrandbits
 from time import time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
@@ -17,7 +18,8 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import Event, ReadableSpan, SynchronousMultiSpanProcessor, sampling
 from opentelemetry.sdk.trace import Tracer as SdkTracer
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SimpleSpanProcessor
-from opentelemetry.trace import Span, SpanContext, SpanKind, Status, StatusCode, Tracer
+from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
+from opentelemetry.trace import Span, SpanContext, SpanKind, Status, StatusCode, TraceFlags, Tracer, TraceState
 
 from ..types import MonitorEvaluation
 from . import semantics
@@ -35,16 +37,19 @@ MOST = 128
 INTERNAL_METRICS = "OTEL_PYTHON_SDK_INTERNAL_METRICS_ENABLED"
 """Where this variable is set, the SDK counts its own spans."""
 _PLAIN = frozenset({str, bool, int, float, bytes})
-_UNSET = Status(StatusCode.UNSET)
+UNSET = Status(StatusCode.UNSET)
 _PASSIVE = (BatchSpanProcessor, SimpleSpanProcessor)
 """Those that look at a span only once it has ended."""
 _SAMPLERS = (sampling.StaticSampler, sampling.TraceIdRatioBased)
 """Those that say the same of all spans of a trace."""
+_tuple = tuple.__new__
+_NO_ATTRIBUTES: dict[str, Any] = {}
+HandOn = Callable[[Any], None]
 
 
 def own(tracer: Tracer, processor: "SpanProcessor") -> Tracer:
     """A tracer of light spans for a provider of ours with this one processor, which takes them as they are."""
-    return LightTracer(tracer, processor.on_end) if _is_known(tracer) else tracer
+    return LightTracer(tracer, _queue_of(processor) or processor.on_end) if _is_known(tracer) else tracer
 
 
 def of_application(tracer: Tracer, before: Tracer | None = None) -> "LightTracer | None":
@@ -56,10 +61,32 @@ def of_application(tracer: Tracer, before: Tracer | None = None) -> "LightTracer
         return before
     if not _is_known(tracer) or not _is_passive(tracer.span_processor):
         return None
-    hand_on = tracer.span_processor.on_end
-    light = LightTracer(tracer, lambda span: hand_on(_readable(span)))
+    light = LightTracer(tracer, _handed_to(tracer.span_processor))
     light.checked = checked
     return light
+
+
+def _handed_to(processor: Any) -> HandOn:
+    """What takes spans for all processors; where there is but one, and it queues them, that queue itself."""
+    processors = processor._span_processors
+    queue = _queue_of(processors[0]) if len(processors) == 1 else None
+    if queue is None:
+        hand_on: HandOn = processor.on_end
+        return hand_on
+
+    def to_queue(span: LightSpan) -> None:
+        if processor._span_processors is processors and span._context[3] & TraceFlags.SAMPLED:
+            queue(span)
+        else:  # another one has been added, or it is recorded but not sampled
+            processor.on_end(span)
+
+    return to_queue
+
+
+def _queue_of(processor: Any) -> HandOn | None:
+    """The queue of a processor that has one, where it is as we know it."""
+    queue = getattr(getattr(processor, "_batch_processor", None), "emit", None)
+    return queue if type(processor) is BatchSpanProcessor and callable(queue) else None
 
 
 def _is_known(tracer: Any) -> "TypeGuard[SdkTracer]":
@@ -82,13 +109,8 @@ def _is_passive(processor: Any) -> bool:
     )
 
 
-class LightEvent(NamedTuple):
-    """An event of a span."""
-
-    name: str
-    attributes: Mapping[str, Any]
-    timestamp: int
-    dropped_attributes: int = 0
+LightEvent = tuple[str, Mapping[str, Any], int]
+"""An event of a span: its name, its attributes and the moment."""
 
 
 class LightScores(NamedTuple):
@@ -101,29 +123,49 @@ class LightScores(NamedTuple):
     def events(self) -> list[LightEvent]:
         """Each by itself."""
         each = evaluated(MonitorEvaluation(scores=self.scores, fired=tuple(self.fired)), explained=False)
-        return [LightEvent(semantics.EVENT_EVALUATION, attributes, self.timestamp) for attributes in each]
+        return [(semantics.EVENT_EVALUATION, attributes, self.timestamp) for attributes in each]
 
 
-class LightSpan(Span):
-    """A span, and what an exporter reads of it once it has ended."""
+class _Made:
+    """Something that a span of the SDK has and a light one makes when it is asked for; it may be set all the same."""
+
+    def __init__(self, make: "Callable[[LightSpan], Any]") -> None:
+        self._make = make
+
+    def __get__(self, span: "LightSpan", kind: type[Any]) -> Any:
+        return self._make(span)
+
+
+class LightSpan(Span, ReadableSpan):
+    """A span, and what an exporter reads of it once it has ended: it is not copied for that.
+
+    What readers know as properties is kept under the names that the SDK's own spans have for it. Attributes and events
+    are put together when somebody asks for them.
+    """
 
     __slots__ = (
-        "_events",
+        "_common",
+        "_context",
+        "_end_time",
+        "_happened",
+        "_name",
+        "_own",
+        "_parent",
+        "_scores",
+        "_start_time",
         "_tracer",
-        "attributes",
-        "context",
-        "dropped_attributes",
-        "dropped_events",
-        "end_time",
-        "kind",
-        "links",
-        "name",
-        "parent",
-        "scores",
-        "start_time",
-        "status",
     )
-    dropped_links = 0
+    _kind = SpanKind.INTERNAL
+    _links: "Sequence[Link]" = ()
+    _status = UNSET
+    _instrumentation_info = None
+    _dropped_attributes = _dropped_events = 0
+    _context: SpanContext
+    _tracer: "LightTracer"
+    _attributes: Any = _Made(lambda span: span.in_one())
+    _events: Any = _Made(lambda span: [Event(*event) for event in span.happened()])
+    _resource: Any = _Made(lambda span: span._tracer.sdk.resource)
+    _instrumentation_scope: Any = _Made(lambda span: span._tracer.scope)
 
     def __init__(
         self,
@@ -131,94 +173,100 @@ class LightSpan(Span):
         context: SpanContext,
         parent: SpanContext | None,
         tracer: "LightTracer",
-        attributes: dict[str, Any],
-        start_time: int | None,
-        kind: SpanKind,
-        links: "Sequence[Link]",
+        common: dict[str, Any] | None,
+        own: dict[str, Any],
+        start_time: int,
     ) -> None:
-        self.name = name
-        self.context = context
-        self.parent = parent
-        self.attributes = attributes
-        self.start_time = time_ns() if start_time is None else start_time
-        self.end_time: int | None = None
-        self.kind = kind
-        self.links = links
-        self._events: list[LightEvent] = []
-        self.scores: LightScores | None = None
-        self.status = _UNSET
-        self.dropped_attributes = self.dropped_events = 0
+        self._name = name
+        self._context = context
+        self._parent = parent
         self._tracer = tracer
+        self._common = common
+        """What all spans of its run say; `None` where that is among its own, since others than our pen write to it."""
+        self._own = own
+        self._start_time = start_time
+        self._end_time: int | None = None
+        self._scores: LightScores | None = None
+        self._happened: list[LightEvent] | None = None
+
+    def in_one(self) -> dict[str, Any]:
+        """All attributes, from now on in one: whoever asks may write to it."""
+        common = self._common
+        if common is not None:
+            self._own = {**common, **self._own}
+            self._common = None
+        return self._own
+
+    def happened(self) -> list[LightEvent]:
+        """All events."""
+        scored = self._scores.events() if self._scores is not None else ()
+        return [*scored, *(self._happened or ())]
 
     @property
-    def resource(self) -> Any:
-        """Who makes it."""
-        return self._tracer.sdk.resource
+    def dropped_attributes(self) -> int:
+        """How many gave way to others."""
+        return self._dropped_attributes
 
     @property
-    def instrumentation_scope(self) -> Any:
-        """On whose behalf."""
-        return self._tracer.scope
+    def dropped_events(self) -> int:
+        """The same of events."""
+        return self._dropped_events
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy is a span of the SDK, without a tracer."""
+        about = (self._name, self._context, self._parent, self._resource, self._attributes, self._events, self._links)
+        times = (self._start_time, self._end_time)
+        return ReadableSpan, (*about, self._kind, None, self._status, *times, self._instrumentation_scope)
 
     def get_span_context(self) -> SpanContext:
         """Its place in the trace."""
-        return self.context
+        return self._context
 
     def is_recording(self) -> bool:
         """Whether it has not ended yet."""
-        return self.end_time is None
+        return self._end_time is None
 
     def end(self, end_time: int | None = None) -> None:
         """It ends, once, and is handed on."""
-        if self.end_time is None:
-            self.end_time = time_ns() if end_time is None else end_time
+        if self._end_time is None:
+            self._end_time = time_ns() if end_time is None else end_time
             self._tracer.hand_on(self)
 
     def set_attributes(self, attributes: Mapping[str, Any]) -> None:
         """Attributes, all at once."""
-        if self.end_time is None:
-            self.attributes.update(_kept(attributes))
-            self._bound()
+        if self._end_time is None:
+            kept = self.in_one()
+            kept.update(_kept(attributes))
+            while len(kept) > MOST:
+                kept.pop(next(iter(kept)), None)
+                self._dropped_attributes += 1
 
     def set_attribute(self, key: str, value: Any) -> None:
         """One attribute."""
         self.set_attributes({key: value})
 
-    def _bound(self) -> None:
-        while len(self.attributes) > MOST:
-            self.attributes.pop(next(iter(self.attributes)), None)
-            self.dropped_attributes += 1
-
     def add_event(self, name: str, attributes: Mapping[str, Any] | None = None, timestamp: int | None = None) -> None:
         """Something that happened."""
-        if self.end_time is None:
-            happened = time_ns() if timestamp is None else timestamp
-            self._events.append(LightEvent(name, _kept(attributes) if attributes else {}, happened))
-            if len(self._events) > MOST:
-                del self._events[0]
-                self.dropped_events += 1
-
-    @property
-    def events(self) -> Sequence[LightEvent]:
-        """All that happened."""
-        return self._events if self.scores is None else [*self.scores.events(), *self._events]
-
-    @property
-    def told(self) -> tuple[LightScores | None, Sequence[LightEvent]]:
-        """The same, for those who know how to write scores."""
-        return self.scores, self._events
+        if self._end_time is None:
+            self.in_one()
+            happened = self._happened = self._happened or []
+            when = time_ns() if timestamp is None else timestamp
+            happened.append((name, _kept(attributes) if attributes else {}, when))
+            if len(happened) > MOST:
+                del happened[0]
+                self._dropped_events += 1
 
     def update_name(self, name: str) -> None:
         """Another name."""
-        if self.end_time is None:
-            self.name = name
+        if self._end_time is None:
+            self._name = name
 
     def set_status(self, status: Status | StatusCode, description: str | None = None) -> None:
         """How it went; what was said to be well stays well."""
         status = status if isinstance(status, Status) else Status(status, description)
-        settled = self.status.status_code is StatusCode.OK or status.status_code is StatusCode.UNSET
-        if self.end_time is None and not settled:
-            self.status = status
+        settled = self._status.status_code is StatusCode.OK or status.status_code is StatusCode.UNSET
+        if self._end_time is None and not settled:
+            self._status = status
 
     def record_exception(
         self,
@@ -249,14 +297,24 @@ def _frozen(value: Any) -> Any:
 class LightTracer(Tracer):
     """Begins light spans below such as a tracer of the SDK would begin: with its sampler, its ids and its flags."""
 
-    def __init__(self, tracer: SdkTracer, hand_on: Callable[[Any], None]) -> None:
+    sdk: SdkTracer
+    scope: Any
+
+    def __init__(self, tracer: SdkTracer, hand_on: HandOn) -> None:
         self.sdk = tracer
         self.scope = tracer._instrumentation_scope
         self.hand_on = hand_on
         """Takes spans that have ended."""
         self.checked: tuple[object, object] | None = None
         """The processors and the sampler that an application's provider had when it was looked at."""
+        self.random = _is_random(tracer.id_generator)
+        """Whether ids are nothing but random, and a place is made without asking."""
         self.pen = LightPen(self)
+
+    def below(self, parent: SpanContext) -> SpanContext:
+        """The place of a new child of a span."""
+        span_id = self.sdk.id_generator.generate_span_id()
+        return SpanContext(parent.trace_id, span_id, False, parent.trace_flags, parent.trace_state)
 
     def start_span(
         self,
@@ -273,7 +331,7 @@ class LightTracer(Tracer):
         above = trace.get_current_span(context)
         parent: SpanContext | None = above.get_span_context()
         if type(above) is LightSpan:
-            place = _below(above.context, self.sdk.id_generator.generate_span_id())
+            place = self.below(above._context)
         else:
             # Without the attributes, at which no sampler looks that is asked here.
             began = self.sdk.start_span(name, context, kind, None, links, start_time)
@@ -281,7 +339,13 @@ class LightTracer(Tracer):
                 return began  # it is not recorded
             place, parent = began.context, began.parent
         kept = _kept(attributes) if attributes else {}
-        return LightSpan(name, place, parent, self, kept, start_time, kind, links or ())
+        began_at = time_ns() if start_time is None else start_time
+        span = LightSpan(name, place, parent, self, None, kept, began_at)
+        if links:
+            span._links = links
+        if kind is not SpanKind.INTERNAL:
+            span._kind = kind
+        return span
 
     @contextlib.contextmanager
     def start_as_current_span(  # type: ignore[override]  # the API's own kind of context manager is not public
@@ -293,42 +357,6 @@ class LightTracer(Tracer):
             yield span
 
 
-class _Events(Sequence[Event]):
-    """The events of a light span as the SDK has them, made when somebody asks."""
-
-    __slots__ = ("_span",)
-
-    def __init__(self, span: LightSpan) -> None:
-        self._span = span
-
-    def __len__(self) -> int:
-        return len(self._span.events)
-
-    def __getitem__(self, index: Any) -> Any:
-        return list(self)[index]
-
-    def __iter__(self) -> Iterator[Event]:
-        return (Event(event.name, event.attributes, event.timestamp) for event in self._span.events)
-
-
-def _readable(span: LightSpan) -> ReadableSpan:
-    """A light span that has ended as every exporter knows them."""
-    return ReadableSpan(
-        name=span.name,
-        context=span.context,
-        parent=span.parent,
-        resource=span.resource,
-        attributes=span.attributes,
-        events=_Events(span),
-        links=span.links,
-        kind=span.kind,
-        status=span.status,
-        start_time=span.start_time,
-        end_time=span.end_time,
-        instrumentation_scope=span.instrumentation_scope,
-    )
-
-
 class LightPen(Pen):
     """Writes to light spans; what we write needs no copy of its values."""
 
@@ -336,36 +364,48 @@ class LightPen(Pen):
     _tracer: LightTracer
 
     def child(
-        self, name: str, parent: Span, attributes: Mapping[str, Any] | None, start_time: int | None = None
+        self,
+        name: str,
+        parent: Span,
+        attributes: dict[str, Any] | None,
+        start_time: int | None = None,
+        common: dict[str, Any] = _NO_ATTRIBUTES,
     ) -> Span:
         """A span below another one."""
         if type(parent) is not LightSpan:
-            return super().child(name, parent, attributes, start_time)
-        tracer, above = self._tracer, parent.context
-        place = _below(above, tracer.sdk.id_generator.generate_span_id())
-        kept = dict(attributes) if attributes else {}
-        return LightSpan(name, place, above, tracer, kept, start_time, SpanKind.INTERNAL, ())
+            return super().child(name, parent, attributes, start_time, common)
+        tracer, above = self._tracer, parent._context
+        if tracer.random:  # as the constructor has it, whose checks could find nothing
+            place = _tuple(SpanContext, (above[0], getrandbits(64) or 1, False, above[3], above[4], True))
+        else:
+            place = tracer.below(above)
+        own = {} if attributes is None else attributes
+        began = time_ns() if start_time is None else start_time
+        return LightSpan(name, place, above, tracer, common, own, began)
 
     def attributes(self, span: Any, attributes: Mapping[str, Any]) -> None:
-        """Attributes, all at once."""
-        if span.end_time is None:
-            span.attributes.update(attributes)
+        """Attributes, all at once; mostly they are those that the span was begun with."""
+        if span._own is not attributes and span._end_time is None:
+            span.in_one().update(attributes)
 
     def events(self, span: Any, name: str, each: Sequence[Mapping[str, Any]], when: int | None = None) -> None:
         """Events of one name."""
-        if span.end_time is None and len(span._events) + len(each) <= MOST:
-            happened = time_ns() if when is None else when
-            span._events += [LightEvent(name, attributes, happened) for attributes in each]
-        else:
+        if span._end_time is not None or span._happened is not None:
             super().events(span, name, each, when)
+        else:
+            happened = time_ns() if when is None else when
+            span._happened = [(name, attributes, happened) for attributes in each]
 
     def scores(self, span: Any, evaluation: MonitorEvaluation, when: int | None, *, explained: bool) -> None:
         """An event for each score of the monitors."""
-        if explained or span.scores is not None or span.end_time is not None:
+        if explained or span._scores is not None or span._end_time is not None:
             super().scores(span, evaluation, when, explained=explained)
         else:
-            span.scores = LightScores(evaluation.scores, evaluation.fired, time_ns() if when is None else when)
+            span._scores = LightScores(evaluation.scores, evaluation.fired, time_ns() if when is None else when)
 
 
-def _below(parent: SpanContext, span_id: int) -> SpanContext:
-    return SpanContext(parent.trace_id, span_id, False, parent.trace_flags, parent.trace_state)
+def _is_random(generator: Any) -> bool:
+    """Whether ids are nothing but random, and a place in a trace is the tuple that we know."""
+    flags, state = TraceFlags(1), TraceState()
+    known = tuple(SpanContext(1, 2, False, flags, state)) == (1, 2, False, flags, state, True)
+    return known and type(generator) is RandomIdGenerator

@@ -4,13 +4,13 @@ Counts are kept as plain numbers and durations in a list until they are exported
 step more than all the counting there is.
 """
 
-import contextlib
+import itertools
 import sys
 import threading
 import weakref
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._version import __version__
 from ..runtime.contain import contain
@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 Stats = Callable[[], Mapping[str, Any] | None]
 """The counters of whoever is observed; `None` once it is gone."""
+Told = TypeVar("Told")
 Key = tuple[str, tuple[tuple[str, str], ...]]
 """A metric's name and its attributes."""
-MOST_DURATIONS = 2_000
-"""That wait to be exported; where nobody exports they are recorded, so to say, whenever there are so many."""
+MOST_STEPS = 1_000
+"""That wait to be exported; where nobody exports they are let go whenever there are so many."""
 
 
 class Instruments:
@@ -35,7 +36,10 @@ class Instruments:
 
     def __init__(self, meter: "Meter") -> None:
         self._counts: Counter[Key] = Counter()
-        self._durations: deque[tuple[Histogram, float]] = deque()
+        self._prepared: deque[tuple[float, Sequence[Performed]]] = deque()
+        """What each step took and asked, as it was told; `deque` operations are atomic, so telling takes no lock."""
+        self._stepped: deque[tuple[str, ...]] = deque()
+        """The sources of the guidance of each step."""
         self._lock = threading.Lock()
         self._observed: list[weakref.ref[Metrics]] = []
         self.added: Histogram = meter.create_histogram(
@@ -65,18 +69,38 @@ class Instruments:
         with self._lock:
             self._counts[name, about] += 1
 
-    def measure(self, histogram: "Histogram", seconds: float) -> None:
-        """Something took so long."""
-        self._durations.append((histogram, seconds))
-        if len(self._durations) > MOST_DURATIONS:
+    def prepared(self, added_seconds: float, performed: Sequence[Performed]) -> None:
+        """A step was decided about."""
+        self._prepared.append((added_seconds, performed))
+        if len(self._prepared) >= MOST_STEPS:
             self._record()
+
+    def stepped(self, sources: Sequence[str]) -> None:
+        """A model call returned."""
+        self._stepped.append(tuple(sources))
+        if len(self._stepped) >= MOST_STEPS:
+            self._add_up()
 
     def _record(self) -> None:
         """Record the durations that were kept until now."""
-        with contextlib.suppress(IndexError):
-            while True:
-                histogram, seconds = self._durations.popleft()
-                histogram.record(seconds)
+        if getattr(self.added, "_real_instrument", self.added) is None:  # nobody has set a provider yet
+            self._prepared.clear()
+        with contain("metrics"):
+            for added_seconds, performed in _taken(self._prepared):
+                self.added.record(added_seconds)
+                for one in performed:
+                    if one.question == "evaluate" and one.cause is None:
+                        self.evaluation.record((one.ended - one.began) / 1e9)
+
+    def _add_up(self) -> None:
+        """Count the steps that were kept until now, and the guidance in them."""
+        steps = list(_taken(self._stepped))
+        if not steps:
+            return
+        with self._lock:
+            self._counts[semantics.METRIC_STEPS, ()] += len(steps)
+            for source, count in Counter(itertools.chain.from_iterable(steps)).items():
+                self._counts[semantics.METRIC_INJECTIONS, ((semantics.INJECTION_SOURCE, source),)] += count
 
     def observe(self, metrics: "Metrics") -> None:
         """Have the health of one more `ReasonBlocks` in what is exported."""
@@ -87,6 +111,7 @@ class Instruments:
         def read(options: "CallbackOptions") -> "Iterable[Observation]":
             from opentelemetry.metrics import Observation
 
+            self._add_up()
             with self._lock:
                 counts = self._counts.copy()
             return [Observation(count, dict(about)) for (key, about), count in counts.items() if key == name]
@@ -119,6 +144,15 @@ class Instruments:
         return found
 
 
+def _taken(told: deque[Told]) -> Iterator[Told]:
+    """What was told until now, each to one of those who ask."""
+    for _ in range(len(told)):
+        try:
+            yield told.popleft()
+        except IndexError:  # somebody else was quicker
+            return
+
+
 def _counters(stats: Mapping[str, Any]) -> dict[tuple[tuple[str, str], ...], int]:
     """Whatever the stream counts, under its own names; a count by cause has the cause as well."""
     found: dict[tuple[tuple[str, str], ...], int] = {}
@@ -146,20 +180,13 @@ class Metrics:
     def prepared(self, added_seconds: float, performed: Sequence[Performed]) -> None:
         """A step was decided about."""
         instruments = self._now()
-        if instruments is None:
-            return
-        with contain("metrics"):
-            instruments.measure(instruments.added, added_seconds)
-            for one in performed:
-                if one.question == "evaluate" and one.cause is None:
-                    instruments.measure(instruments.evaluation, (one.ended - one.began) / 1e9)
+        if instruments is not None:
+            instruments.prepared(added_seconds, performed)
 
     def stepped(self, sources: Sequence[str]) -> None:
         """A model call returned, with guidance from these sources."""
         if (instruments := self._instruments) is not None:
-            instruments.count(semantics.METRIC_STEPS)
-            for source in sources:
-                instruments.count(semantics.METRIC_INJECTIONS, (semantics.INJECTION_SOURCE, source))
+            instruments.stepped(sources)
 
     def ended(self, kind: str) -> None:
         """A run ended."""

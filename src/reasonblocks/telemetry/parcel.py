@@ -73,15 +73,12 @@ def weight_of(event: Event) -> int:
         return OTHER_WEIGHT + _weight_within(event)
     if len(event) > FIELDS_OF_A_STEP:  # a caller's redaction has added some
         return STEP_WEIGHT + _weight_within(event)
-    weight = STEP_WEIGHT
-    for name in LONG_TEXTS:
-        text = event.get(name)
-        if type(text) is str:
-            weight += len(text)
+    try:
+        weight = STEP_WEIGHT + sum(map(len, filter(None, map(event.get, LONG_TEXTS))))
+    except TypeError:  # a caller's redaction has made something else of a text
+        weight = STEP_WEIGHT + _weight_within(list(map(event.get, LONG_TEXTS)))
     texts = event.get("intervention_texts")
-    if type(texts) is list and texts:
-        weight += _weight_within(texts)
-    return weight
+    return weight + _weight_within(texts) if texts else weight
 
 
 def _weight_within(value: Any) -> int:

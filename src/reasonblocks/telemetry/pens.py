@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 Attributes = Mapping[str, Any]
 _SDK = "opentelemetry.sdk.trace"
+_NO_ATTRIBUTES: dict[str, Any] = {}
 _ROOM = 64
 """More attributes than we give to any span or event."""
 
@@ -30,9 +31,20 @@ class Pen:
     def __init__(self, tracer: "Tracer") -> None:
         self._tracer = tracer
 
-    def child(self, name: str, parent: "Span", attributes: Attributes | None, start_time: int | None = None) -> "Span":
-        """A span below another one, with the baggage of whoever calls."""
-        return self._tracer.start_span(name, within(parent), attributes=attributes, start_time=start_time)
+    def child(
+        self,
+        name: str,
+        parent: "Span",
+        attributes: dict[str, Any] | None,
+        start_time: int | None = None,
+        common: dict[str, Any] = _NO_ATTRIBUTES,
+    ) -> "Span":
+        """A span below another one, with the baggage of whoever calls, and with what is `common` to all of its run.
+
+        The attributes may still be added to, until they are given to `attributes` before it ends.
+        """
+        told = {**common, **attributes} if attributes else common
+        return self._tracer.start_span(name, within(parent), attributes=told or None, start_time=start_time)
 
     def attributes(self, span: "Span", attributes: Attributes) -> None:
         """Attributes, all at once."""

@@ -1,5 +1,6 @@
 """Who a chat model's provider is, and whether somebody else already makes spans of its calls."""
 
+import functools
 import re
 import sys
 from dataclasses import dataclass
@@ -48,6 +49,7 @@ class Others:
 NOBODY = Others()
 
 
+@functools.lru_cache(64)
 def provider_of(kind: type[Any]) -> Provider | None:
     """The provider of a chat model's class, by the package that it, or the class it extends, comes from."""
     for ancestor in kind.__mro__:

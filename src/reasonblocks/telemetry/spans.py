@@ -37,15 +37,17 @@ Result = TypeVar("Result")
 def contained(
     method: Callable[Concatenate["RunSpans", Parameters], Result],
 ) -> Callable[Concatenate["RunSpans", Parameters], Result | None]:
-    """A method whose errors stay in here, and are told with the step; one without costs nothing more."""
+    """A method whose errors stay in here, and are told with the step.
+
+    Those that are called at every step catch them themselves: passing arguments on takes as long as they do.
+    """
 
     @functools.wraps(method)
     def call(self: "RunSpans", /, *arguments: Parameters.args, **named: Parameters.kwargs) -> Result | None:
         try:
             return method(self, *arguments, **named)
-        except Exception:
-            with contain("spans", self._problems):
-                raise
+        except Exception as error:
+            self._contain(error)
         return None
 
     return call
@@ -108,8 +110,14 @@ class RunSpans(NoSpans):
 
     def problems(self) -> Sequence[str]:
         """What was contained in here, once."""
+        if not self._problems:
+            return ()
         found, self._problems = self._problems, []
         return found
+
+    def _contain(self, error: Exception) -> None:
+        with contain("spans", self._problems):
+            raise error
 
     # -- the run ---------------------------------------------------------------------------------
 
@@ -139,7 +147,7 @@ class RunSpans(NoSpans):
         told = {semantics.RUN_OUTCOME: outcome, semantics.RUN_OUTCOME_CLASS: kind}
         span, self._run_span = self._run_span, None
         if span is None:
-            span = self._child(semantics.SPAN_RUN_FINISH, self._root)
+            span = self._pen.child(semantics.SPAN_RUN_FINISH, self._root, None, None, self._common)
         span.set_attributes({**told, semantics.RUN_STEPS: steps})
         if failed and error is not None:
             add_exception(span, error, self._manner.messages)
@@ -150,37 +158,43 @@ class RunSpans(NoSpans):
 
     # -- a step ----------------------------------------------------------------------------------
 
-    @contained
     def begin_step(self, index: int) -> None:
         """A span from here until the tools have answered."""
-        self._end_step()
-        self._attributes = {}
-        self._step = self._child(f"{semantics.SPAN_STEP} {index}", self._root, {semantics.STEP_INDEX: index})
+        try:
+            if self._step is not None:
+                self._end_step()
+            self._attributes = {semantics.STEP_INDEX: index}
+            name = f"{semantics.SPAN_STEP} {index}"
+            self._step = self._pen.child(name, self._root, self._attributes, None, self._common)
+        except Exception as error:
+            self._contain(error)
 
     def here(self) -> "Context | None":
         """The context of the step, or of the run between steps."""
         return self._place.within(self._step or self._root)
 
-    @contained
     def prepared(self, prepared: Prepared, performed: Sequence[Performed]) -> None:
         """Spans of what was asked, after the fact: whoever asks knows nothing of spans."""
-        step = self._step
+        step, pen = self._step, self._pen
         if step is None:
             return
-        when: int | None = None
-        for one in performed:
-            if one.question == "evaluate":
-                when = one.ended
-                span = self._pen.child(semantics.SPAN_EVALUATE, step, None, one.began)
-            else:
-                span = self._retrieval(step, prepared, one)
-            if one.cause is not None:
-                fail(span, one.cause, one.problem)
-            span.end(one.ended)
-        self._attributes[semantics.STEP_GATE] = prepared.gate
-        self._attributes[semantics.STEP_ADDED_MS] = round(prepared.added_seconds * 1000, 3)
-        if prepared.evaluation is not None:
-            self._pen.scores(step, prepared.evaluation, when, explained=self.captures)
+        try:
+            when: int | None = None
+            for one in performed:
+                if one.question == "evaluate":
+                    when = one.ended
+                    span = pen.child(semantics.SPAN_EVALUATE, step, None, one.began)
+                else:
+                    span = self._retrieval(step, prepared, one)
+                if one.cause is not None:
+                    fail(span, one.cause, one.problem)
+                span.end(one.ended)
+            self._attributes[semantics.STEP_GATE] = prepared.gate
+            self._attributes[semantics.STEP_ADDED_MS] = round(prepared.added_seconds * 1000, 3)
+            if prepared.evaluation is not None:
+                pen.scores(step, prepared.evaluation, when, explained=self.captures)
+        except Exception as error:
+            self._contain(error)
 
     def _retrieval(self, step: "Span", prepared: Prepared, one: Performed) -> "Span":
         found = sum(len(queued.pending) for queued in prepared.queued if type(queued.injection).__name__ == one.name)
@@ -188,19 +202,22 @@ class RunSpans(NoSpans):
         name = f"{semantics.SPAN_RETRIEVE} {one.name.removesuffix('Injection')}"
         return self._pen.child(name, step, attributes, one.began)
 
-    @contained
     def calling(self, model: Any, model_id: str) -> "Context | None":
         """Name the step after the call, unless somebody else's span will be the call's."""
-        if model_id != self._model_id:
-            self._model_id = model_id
-            self._learn(model, model_id)
-        if self._step is not None:
-            self._name_step(self._step)
-        return self.here()
+        try:
+            if model_id != self._model_id:
+                self._model_id = model_id
+                self._learn(model, model_id)
+            if self._step is not None:
+                self._name_step(self._step)
+            return self._place.within(self._step or self._root)
+        except Exception as error:
+            self._contain(error)
+        return None
 
     def _learn(self, model: Any, model_id: str) -> None:
         """Another model is called: who provides it, and who else makes spans of its calls."""
-        provider = provider_of(type(model))
+        provider = provider_of(type(model))  # type: ignore[arg-type]  # a class is hashable
         self._others = others(self._manner.chat, provider)
         self._call = {semantics.REQUEST_MODEL: model_id}
         if provider is not None:
@@ -224,55 +241,62 @@ class RunSpans(NoSpans):
             self._step.add_event(semantics.EVENT_EXCEPTION, described(error, self._manner.messages))
             self._attributes[semantics.ERROR_TYPE] = type(error).__name__
 
-    @contained
     def recorded(self, entry: StepLogEntry, message: "AIMessage") -> None:
         """What the call cost and what was decided for it."""
-        if self._step is None:  # an outer middleware called the model again after an answer: one more step
-            self.begin_step(entry.step)
-            if self._step is not None:
-                self._name_step(self._step)
-        attributes = self._attributes
-        attributes.pop(semantics.ERROR_TYPE, None)  # an earlier attempt failed, and this one did not
-        content.add_step(attributes, entry)
-        content.add_response(attributes, message)
-        if semantics.OPERATION_NAME in attributes:
-            attributes[semantics.INPUT_TOKENS] = entry.input_tokens
-            attributes[semantics.OUTPUT_TOKENS] = entry.output_tokens
-            attributes[semantics.CACHE_READ_TOKENS] = entry.cache_read_tokens
-
-    @contained
-    def _tool(self, call: "ToolCall") -> ToolSpan:
-        parent = self._step or self._root
-        if self._others.tools:
-            return ToolSpan(within(parent))
-        attributes = {
-            semantics.OPERATION_NAME: semantics.EXECUTE_TOOL,
-            semantics.TOOL_NAME: call["name"],
-            semantics.TOOL_TYPE: semantics.FUNCTION_TOOL,
-        }
-        if call["id"]:
-            attributes[semantics.TOOL_CALL_ID] = call["id"]
-        captures = self.captures and self._manner.messages
-        if captures:
-            attributes[semantics.TOOL_ARGUMENTS] = content.as_json(call["args"])
-        span = self._child(f"{semantics.EXECUTE_TOOL} {call['name']}", parent, attributes)
-        return ToolSpan(within(span), span, messages=self._manner.messages, captures=captures)
+        try:
+            if self._step is None:  # an outer middleware called the model again after an answer: one more step
+                self.begin_step(entry.step)
+                if self._step is not None:
+                    self._name_step(self._step)
+            attributes = self._attributes
+            attributes.pop(semantics.ERROR_TYPE, None)  # an earlier attempt failed, and this one did not
+            content.add_step(attributes, entry)
+            if message.response_metadata:
+                content.add_response(attributes, message.response_metadata)
+            if semantics.OPERATION_NAME in attributes:
+                attributes[semantics.INPUT_TOKENS] = entry.input_tokens
+                attributes[semantics.OUTPUT_TOKENS] = entry.output_tokens
+                attributes[semantics.CACHE_READ_TOKENS] = entry.cache_read_tokens
+        except Exception as error:
+            self._contain(error)
 
     def tool(self, call: "ToolCall") -> ToolSpan:
         """A span around one tool call, unless somebody else makes one."""
-        return self._tool(call) or NO_TOOL_SPAN
+        try:
+            parent = self._step or self._root
+            if self._others.tools:
+                return ToolSpan(within(parent))
+            attributes = {
+                semantics.OPERATION_NAME: semantics.EXECUTE_TOOL,
+                semantics.TOOL_NAME: call["name"],
+                semantics.TOOL_TYPE: semantics.FUNCTION_TOOL,
+            }
+            if call["id"]:
+                attributes[semantics.TOOL_CALL_ID] = call["id"]
+            captures = self.captures and self._manner.messages
+            if captures:
+                attributes[semantics.TOOL_ARGUMENTS] = content.as_json(call["args"])
+            name = f"{semantics.EXECUTE_TOOL} {call['name']}"
+            span = self._pen.child(name, parent, attributes, None, self._common)
+            return ToolSpan(within(span), span, self._manner.messages, captures)
+        except Exception as error:
+            self._contain(error)
+        return NO_TOOL_SPAN
 
-    @contained
     def complete_step(self, tool_failed: bool, event: Mapping[str, Any] | None) -> None:
         """The tools have answered."""
-        if self._step is None:
+        step = self._step
+        if step is None:
             return
-        if self.captures and event is not None:
-            self._attributes.update(content.texts(event))
-        event = self._step_event()
-        event[semantics.STEP_TOOL_FAILED] = tool_failed
-        self._pen.events(self._step, semantics.EVENT_STEP, (event,))
-        self._end_step()
+        try:
+            if self.captures and event is not None:
+                self._attributes.update(content.texts(event))
+            told = self._step_event()
+            told[semantics.STEP_TOOL_FAILED] = tool_failed
+            self._pen.events(step, semantics.EVENT_STEP, (told,))
+            self._end_step()
+        except Exception as error:
+            self._contain(error)
 
     def _step_event(self) -> Attributes:
         action = self._attributes.get(semantics.STEP_ACTION)
@@ -294,6 +318,3 @@ class RunSpans(NoSpans):
             fail(step, kind)
         self._pen.attributes(step, self._attributes)
         step.end()
-
-    def _child(self, name: str, parent: "Span", attributes: Attributes | None = None) -> "Span":
-        return self._pen.child(name, parent, {**self._common, **attributes} if attributes else self._common)

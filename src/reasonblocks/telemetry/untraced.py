@@ -8,7 +8,7 @@ from ..steering.plan import Prepared
 from ..types import StepLogEntry
 from . import semantics
 from .failures import add_exception, fail
-from .place import Place, traceparent_of
+from .place import contexts, traceparent_of
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, ToolCall
@@ -25,7 +25,6 @@ class ToolSpan:
         self,
         context: "Context | None" = None,
         span: "Span | None" = None,
-        *,
         messages: bool = False,
         captures: bool = False,
     ) -> None:
@@ -114,21 +113,32 @@ NO_SPANS = NoSpans()
 class Unsampled(NoSpans):
     """A run that the sampler left out: what others do inside it is left out with it, if they ask the parent."""
 
-    __slots__ = ("_place", "_span", "traceparent")
+    __slots__ = ("_contexts", "_current", "_known", "_span", "traceparent")
 
     def __init__(self, span: "Span") -> None:
         self._span = span
-        self._place = Place()
+        self._contexts = contexts()
+        self._current = self._contexts.current
+        self._known: tuple[object, ToolSpan] = (None, NO_TOOL_SPAN)
+        """A caller's context, and the place in it: one serves all tools, since it has no span to write to."""
         self.traceparent = traceparent_of(span.get_span_context())
 
     def here(self) -> "Context | None":
         """The context in which spans are children of the one that is not recorded."""
-        return self._place.within(self._span)
+        caller, known = self._current(), self._known
+        return known[1].context if caller is known[0] else self._within(caller).context
 
     def calling(self, model: Any, model_id: str) -> "Context | None":
         """The same while the model is called."""
-        return self._place.within(self._span)
+        caller, known = self._current(), self._known
+        return known[1].context if caller is known[0] else self._within(caller).context
 
     def tool(self, call: "ToolCall") -> ToolSpan:
         """The same while a tool is called."""
-        return ToolSpan(self._place.within(self._span))
+        caller, known = self._current(), self._known
+        return known[1] if caller is known[0] else self._within(caller)
+
+    def _within(self, caller: "Context") -> ToolSpan:
+        place = ToolSpan(self._contexts.within(self._span, caller))
+        self._known = caller, place
+        return place
