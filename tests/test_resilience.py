@@ -335,7 +335,7 @@ OWN_CODE = [
     "reasonblocks.admission.Invocation",
     "reasonblocks.api.wire.encode",
     "reasonblocks.api.wire.encode_step",
-    "reasonblocks.api.wire.decode_traces",
+    "reasonblocks.api.wire.decode_retrieval",
     "reasonblocks.api.remote.RemoteBackend.evaluate",
     "reasonblocks.api.remote.RemoteBackend.refusal",
     "reasonblocks.api.http.Transports.current",

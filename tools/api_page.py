@@ -88,6 +88,7 @@ does not know one never uses it, and one that misses one does without.
 | `incremental` | `POST /v1/monitors/evaluate` with `run_id` and `offset`: only the new steps are sent |
 | `interrupts` | the event `run_interrupt`: the run waits for a person, and is not silent; any later event ends that |
 | `losses` | the event `loss`: so many steps of the run were lost on the way in all; the run shows it as `lost_steps` |
+| `near_misses` | `POST /v1/traces/retrieve` with `near_misses`: what came close, and why it was rejected |
 | `patterns` | `POST /v1/library/patterns` |
 | `task` | `POST /v1/monitors/evaluate` with `task` |
 """

@@ -16,5 +16,11 @@ MAX_STEPS = 2_000
 """Steps of a trace in one request."""
 MAX_EVENTS = 500
 """Events in one request."""
+MAX_NEAR_MISSES = 10
+"""Rejected patterns that one lookup tells of."""
+MAX_PATTERN_ID = 128
+"""Characters of a pattern's id."""
+MAX_TITLE = 80
+"""Characters of what a rejected pattern is about."""
 MAX_BODY = 5_000_000
 """Bytes of a request's body; a server may have another limit."""

@@ -28,6 +28,7 @@ from .steering.course import Course
 from .steering.gate import E1_LOOK_BACK, OBSERVE_ONLY, MonitorGuard
 from .steering.plan import Prepared
 from .telemetry import events
+from .telemetry.lookups import account, candidates
 from .telemetry.tracing import Origin, Tracing
 from .telemetry.untraced import NO_SPANS, NoSpans
 from .types import FSMState, InjectionNotice, MonitorEvaluation, StepLogEntry, StepRecord, preview
@@ -221,10 +222,11 @@ class Run(Course):
         self.complete_step(())
         prepared = self.decided
         usage = usage_of(message)
-        entry = self._entry(message, prepared, composed or Composed(None), usage)
+        composed = composed or Composed(None)
+        entry = self._entry(message, prepared, composed, usage)
         entry.model_id, entry.latency_ms = model_id, round(latency * 1000, 3)
         self.step_log.append(entry)
-        self.open_step = OpenStep(message, entry, _details(prepared, entry))
+        self.open_step = OpenStep(message, entry, _details(prepared, entry, composed))
         self.spans.recorded(entry, message)
         if self._outlets.tracing is not None:
             self._outlets.tracing.metrics.stepped(entry.injection_sources if self._outlets.steer else ())
@@ -408,10 +410,10 @@ def _as_redacted(record: StepRecord, event: Event | None) -> StepRecord:
     )
 
 
-def _details(prepared: Prepared, entry: StepLogEntry) -> dict[str, Any]:
+def _details(prepared: Prepared, entry: StepLogEntry, composed: Composed) -> dict[str, Any]:
     """What `metadata.reasonblocks` of a step event holds."""
     evaluation = prepared.evaluation
-    return {
+    details = {
         "timestamp": entry.timestamp,
         "composite": entry.composite,
         "scores": entry.scores,
@@ -421,18 +423,12 @@ def _details(prepared: Prepared, entry: StepLogEntry) -> dict[str, Any]:
         "injection_path": evaluation.injection_path if evaluation else None,
         "intervention_source": evaluation.intervention_source if evaluation else None,
         "asked": list(prepared.asked),
-        "candidates": [
-            {
-                "source": type(queued.injection).__name__,
-                "tier": pending.tier,
-                "pattern_id": pending.pattern_id,
-                "similarity": pending.similarity,
-            }
-            for queued in prepared.queued
-            for pending in queued.pending
-        ],
+        "candidates": candidates(prepared, composed),
         "skipped_reason": entry.skipped_reason,
         "errors": entry.errors,
         "latency_ms": entry.latency_ms,
         "added_ms": round(prepared.added_seconds * 1000, 3),
     }
+    if prepared.asked:
+        details["lookups"] = [account(lookup) for lookup in prepared.lookups]
+    return details

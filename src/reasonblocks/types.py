@@ -41,6 +41,8 @@ class ETrace(msgspec.Struct, frozen=True):
     level: str = ""
     """The older name of `tier`; always equal to it."""
     source_trace_id: str | None = None
+    gate: float | None = None
+    """The similarity it had to have, where whoever looked it up tells."""
 
     def __post_init__(self) -> None:
         if self.level and self.level != self.tier:
@@ -49,6 +51,35 @@ class ETrace(msgspec.Struct, frozen=True):
                 "level is only another name of tier, leave it out"
             )
         force_setattr(self, "level", self.tier)
+
+
+class NearMiss(msgspec.Struct, frozen=True):
+    """A pattern that a lookup considered, and did not give."""
+
+    pattern_id: str
+    title: str = ""
+    similarity: float = 0.0
+    gate: float | None = None
+    """The similarity it would have needed."""
+    reason: str = ""
+    """`gate`, `own_gate`, `failure_type` or `top_k`."""
+    failure_type: str | None = None
+
+
+class Lookup(msgspec.Struct, frozen=True):
+    """How one lookup went, for people who ask why; what was found is in its answer."""
+
+    source: str
+    """The class of the injection that asked."""
+    tier: str
+    thoughts: int = 0
+    """How many of the last thoughts it was asked by."""
+    failure_type: str | None = None
+    near_misses: tuple[NearMiss, ...] = ()
+    told: bool = True
+    """Whether the server says what it rejects; one that does not may have rejected anything."""
+    not_compared: str | None = None
+    """Why nothing was compared, if so: `no_context`, `no_patterns` or `few_words`."""
 
 
 class MonitorEvaluation(msgspec.Struct, frozen=True):
@@ -113,6 +144,7 @@ class PendingInjection(msgspec.Struct, frozen=True):
     monitors_fired: list[str] = []
     failure_type: str | None = None
     intervention_source: str | None = None
+    gate: float | None = None
 
     def __post_init__(self) -> None:
         if self.text is None and (self.tier is None or self.fields is None):

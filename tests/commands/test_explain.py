@@ -144,15 +144,18 @@ def test_what_another_client_reported_is_explained_as_far_as_it_goes(server: Ser
 
 def test_lookup_shows_what_passes_and_what_is_rejected(told: Path) -> None:
     """With similarities and the reason; the pattern that was given passes again."""
-    considered = step(told, "fix-timeout", 3, "--lookup")["considered"]
-    (own,) = [one for one in considered if one["tier"] == "e1"]
+    now = step(told, "fix-timeout", 3, "--lookup")["now"]
+    (own,) = [one for one in now if one["tier"] == "e1"]
     assert (own["pattern_id"], own["verdict"]) == ("timeout-is-in-config", "passes")
     (stored,) = [one for one in step(told, "fix-timeout", 3)["candidates"] if one["tier"] == "e1"]
     assert own["similarity"] == stored["similarity"] >= 0.8
-    rejected = [one for one in considered if one["tier"] == "e2"]
+    rejected = [one for one in now if one["tier"] == "e2"]
     assert len(rejected) == 5
     assert all("below the gate of 0.7" in one["verdict"] or "not loop" in one["verdict"] for one in rejected)
     assert [one["similarity"] for one in rejected] == sorted((one["similarity"] for one in rejected), reverse=True)
+    assert "compared again, with the patterns of now" in printed(
+        "explain", "fix-timeout", 3, "--lookup", "--data-dir", told
+    )
 
 
 def test_a_whole_run_is_explained_step_by_step(told: Path, server: Server) -> None:

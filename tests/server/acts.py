@@ -178,8 +178,9 @@ def pattern_change(act: Act, number: int) -> dict[str, Any]:
 
 
 def retrieval(act: Act, _: int) -> dict[str, Any]:
-    """Words that somebody stored."""
-    return {"context": text(act.pick % 3), "tier": ("e1", "e2", "e3")[act.pick // 3 % 3], "top_k": 50}
+    """Words that somebody stored, and what comes close; half of the time one is wanted, so that others are rejected."""
+    tier, top_k = ("e1", "e2", "e3")[act.pick // 3 % 3], (50, 1)[act.pick % 2]
+    return {"context": text(act.pick % 3), "tier": tier, "top_k": top_k, "near_misses": 10}
 
 
 def finding(act: Act, number: int) -> dict[str, Any]:

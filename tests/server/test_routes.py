@@ -46,7 +46,7 @@ async def test_health_needs_no_key_and_lists_what_it_can_do(stranger: httpx.Asyn
     assert answer.json() == {
         "status": "ok",
         "version": __version__,
-        "capabilities": ["events", "incremental", "interrupts", "losses", "patterns", "task"],
+        "capabilities": ["events", "incremental", "interrupts", "losses", "near_misses", "patterns", "task"],
     }
 
 

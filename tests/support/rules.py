@@ -87,6 +87,7 @@ RETRIEVE: dict[str, Field] = {
     "model": MAYBE_TEXT,
     "failure_type": MAYBE_TEXT,
 }
+NEAR_MISSES: dict[str, Field] = {"near_misses": Field(int, low=0, high=10)}
 TRACE_STEP: dict[str, Field] = {
     "thought": TEXT,
     "action": MAYBE_TEXT,

@@ -92,6 +92,7 @@ class Service:
         self.key = key
         self.evaluate: Evaluate = lambda steps, body: healthy()
         self.patterns: Patterns = default_patterns()
+        self.near_misses: JSON = {"near_misses": [], "not_compared": None}
         self.difficulty = 0.4
         self._handlers: dict[str, Callable[[Request], Answer]] = {
             HEALTH: self._health,
@@ -165,7 +166,8 @@ class Service:
         return 200, answer
 
     def _retrieve(self, request: Request) -> Answer:
-        self._check(request, rules.RETRIEVE)
+        tells = "near_misses" in self.capabilities
+        self._check(request, rules.RETRIEVE, rules.NEAR_MISSES if tells else {})
         body = request.body
         tier = body.get("tier", body.get("level"))
         if tier is None:
@@ -179,7 +181,8 @@ class Service:
         wanted = body.get("failure_type")
         if tier == "e2" and wanted:
             traces = [trace for trace in traces if trace.get("failure_type") in (None, wanted)]
-        return 200, {"traces": traces[: body.get("top_k", 5)]}
+        more = dict(self.near_misses) if body.get("near_misses") else {}
+        return 200, {"traces": traces[: body.get("top_k", 5)], **more}
 
     def _evaluate(self, request: Request) -> Answer:
         incremental = "offset" in request.body

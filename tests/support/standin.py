@@ -117,6 +117,15 @@ class Standin:
         self._service.patterns = patterns
 
     @property
+    def near_misses(self) -> JSON:
+        """What else an answer to `/traces/retrieve` has, for whoever asks for near misses."""
+        return self._service.near_misses
+
+    @near_misses.setter
+    def near_misses(self, near_misses: JSON) -> None:
+        self._service.near_misses = near_misses
+
+    @property
     def difficulty(self) -> float:
         """What `/score` answers."""
         return self._service.difficulty

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..types import ETrace, MonitorEvaluation, StepRecord, Tier
+from ..types import ETrace, MonitorEvaluation, NearMiss, StepRecord, Tier
 
 Event = dict[str, Any]
 """A `run_start`, `step`, `run_finish`, `run_interrupt` or `loss` with `type` and `run_id`, in the wire's fields."""
@@ -31,6 +31,19 @@ class Query:
     top_k: int
     model: str = ""
     failure_type: str | None = None
+    near_misses: int = 0
+    """How many of those that are rejected to tell of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """What a lookup brought."""
+
+    traces: list[ETrace]
+    near_misses: tuple[NearMiss, ...] = ()
+    told: bool = False
+    """Whether what was rejected is told at all."""
+    not_compared: str | None = None
 
 
 class Destination(Protocol):
@@ -74,7 +87,7 @@ class Backend(Destination, Protocol):
     async def evaluate(self, trajectory: Trajectory) -> MonitorEvaluation:
         """Ask the monitors about a trajectory."""
 
-    async def retrieve(self, query: Query) -> list[ETrace]:
+    async def retrieve(self, query: Query) -> Retrieved:
         """Look patterns up."""
 
     def forget_run(self, run_id: str) -> None:

@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..engine import PACKAGES
-from ..engine.answers import Evaluation
+from msgspec import UNSET
+
+from ..engine import PACKAGES, answers
+from ..engine.answers import Evaluation, Trace
 from ..engine.errors import Conflict, EngineError
 from ..engine.principal import LOCAL
 from ..engine.requests import EvaluateRequest, RetrieveRequest, TraceStep
@@ -23,9 +25,9 @@ from ..runtime.contain import describe
 from ..runtime.drivers import on_event_loop
 from ..runtime.supervisor import runtime
 from ..settings import no_engine
-from ..types import ETrace, MonitorEvaluation, StepRecord
+from ..types import ETrace, MonitorEvaluation, NearMiss, StepRecord
 from . import wire
-from .backend import Event, Query, Trajectory
+from .backend import Event, Query, Retrieved, Trajectory
 from .hosting import EngineHost, hosts
 
 if TYPE_CHECKING:
@@ -118,7 +120,7 @@ class EmbeddedBackend:
         )  # many agents step at once: what waits on this loop gets its turn between theirs and ours
         return await _evaluated(engine, trajectory, self._cursor(trajectory.run_id))
 
-    async def retrieve(self, query: Query) -> list[ETrace]:
+    async def retrieve(self, query: Query) -> Retrieved:
         """Look patterns up."""
         engine = await self._engine()
         return await _retrieved(engine, query)
@@ -227,27 +229,46 @@ def _trace_step(step: StepRecord) -> TraceStep:
     )
 
 
-async def _retrieved(engine: "Engine", query: Query) -> list[ETrace]:
+async def _retrieved(engine: "Engine", query: Query) -> Retrieved:
     request = RetrieveRequest(
         context=wire.cap(query.context) or "",
         tier=query.tier,
         top_k=query.top_k,
         model=query.model,
         failure_type=query.failure_type,
+        near_misses=query.near_misses,
     )
     try:
         answer = await engine.retriever.retrieve(LOCAL, request)
     except EngineError as error:
         raise Unavailable(describe(error)) from error
-    return [
-        ETrace(
-            tier=trace.tier,
-            similarity=trace.similarity,
-            pattern_id=trace.pattern_id,
-            fields=trace.fields,
-            failure_type=trace.failure_type,
-            model_family=trace.model_family,
-            source_trace_id=trace.source_trace_id,
-        )
-        for trace in answer.traces
-    ]
+    return Retrieved(
+        [_etrace(trace) for trace in answer.traces],
+        tuple(_near_miss(missed) for missed in answer.near_misses or ()),
+        told=answer.near_misses is not UNSET,
+        not_compared=answer.not_compared or None,
+    )
+
+
+def _etrace(trace: Trace) -> ETrace:
+    return ETrace(
+        tier=trace.tier,
+        similarity=trace.similarity,
+        pattern_id=trace.pattern_id,
+        fields=trace.fields,
+        failure_type=trace.failure_type,
+        model_family=trace.model_family,
+        source_trace_id=trace.source_trace_id,
+        gate=trace.gate or None,
+    )
+
+
+def _near_miss(missed: answers.NearMiss) -> NearMiss:
+    return NearMiss(
+        pattern_id=missed.pattern_id,
+        title=missed.title,
+        similarity=missed.similarity,
+        gate=missed.gate,
+        reason=missed.reason,
+        failure_type=missed.failure_type,
+    )

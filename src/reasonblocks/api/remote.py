@@ -18,9 +18,9 @@ from ..errors import Rejected, Unavailable
 from ..limits import MAX_STEPS, MAX_TASK
 from ..runtime.breaker import Breaker
 from ..secret import Secret, mask
-from ..types import ETrace, MonitorEvaluation, StepRecord
+from ..types import MonitorEvaluation, StepRecord
 from . import wire
-from .backend import Event, Query, Trajectory
+from .backend import Event, Query, Retrieved, Trajectory
 from .http import Answer, Endpoint, proxy_for, transports
 
 Result = TypeVar("Result")
@@ -107,7 +107,7 @@ class RemoteBackend:
         """Why a lookup would fail right now: the breaker is open."""
         return self.breaker.refusal(time.monotonic())
 
-    async def retrieve(self, query: Query) -> list[ETrace]:
+    async def retrieve(self, query: Query) -> Retrieved:
         """POST /traces/retrieve."""
         body: dict[str, Any] = {
             "context": wire.cap(query.context),
@@ -119,10 +119,12 @@ class RemoteBackend:
             body["model"] = query.model
         if query.failure_type:
             body["failure_type"] = query.failure_type
+        if query.near_misses and "near_misses" in (self.capabilities or ()):
+            body["near_misses"] = query.near_misses
         return await self._lookup(
             "/traces/retrieve",
             wire.encode(body),
-            lambda answer: wire.decode_traces(_accepted(answer).content, query.tier),
+            lambda answer: wire.decode_retrieval(_accepted(answer).content, query.tier),
         )
 
     async def evaluate(self, trajectory: Trajectory) -> MonitorEvaluation:

@@ -10,11 +10,15 @@ from typing import Any
 import msgspec
 
 from ..errors import Rejected, Unavailable
-from ..limits import MAX_BODY, MAX_STEPS, MAX_TEXT
-from ..types import ETrace, MonitorEvaluation, StepRecord
+from ..limits import MAX_BODY, MAX_NEAR_MISSES, MAX_PATTERN_ID, MAX_STEPS, MAX_TEXT, MAX_TITLE
+from ..types import ETrace, MonitorEvaluation, NearMiss, StepRecord
+from .backend import Retrieved
 
 BODY_ROOM = MAX_BODY - 500_000
 """Bytes we put in one body; the rest of the server's cap is room for the frame around the steps."""
+
+MAX_WORD = 64
+"""Characters of a reason or a kind of failure, whoever gave it."""
 
 
 class EvaluationAnswer(msgspec.Struct):
@@ -42,12 +46,26 @@ class TraceAnswer(msgspec.Struct):
     fields: dict[str, Any] | None = None
     model_family: str | None = None
     source_trace_id: str | None = None
+    gate: float | None = None
+
+
+class NearMissAnswer(msgspec.Struct):
+    """A rejected pattern in the answer of POST /traces/retrieve."""
+
+    pattern_id: str | None = None
+    title: str | None = None
+    similarity: float | None = None
+    gate: float | None = None
+    reason: str | None = None
+    failure_type: str | None = None
 
 
 class RetrieveAnswer(msgspec.Struct):
     """The answer of POST /traces/retrieve; each pattern is decoded by itself, so that one bad one spoils no other."""
 
     traces: list[msgspec.Raw]
+    near_misses: msgspec.Raw = msgspec.Raw(b"null")
+    not_compared: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class HealthAnswer(msgspec.Struct):
@@ -84,6 +102,8 @@ class WireStep(msgspec.Struct, omit_defaults=True):
 _evaluation = msgspec.json.Decoder(EvaluationAnswer)
 _retrieval = msgspec.json.Decoder(RetrieveAnswer)
 _trace = msgspec.json.Decoder(TraceAnswer)
+_missed = msgspec.json.Decoder(list[NearMissAnswer] | None)
+_word = msgspec.json.Decoder(str | None)
 _receipt = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _encoder = msgspec.json.Encoder(enc_hook=str)
 
@@ -206,12 +226,28 @@ def decode_evaluation(content: bytes) -> MonitorEvaluation:
     )
 
 
-def decode_traces(content: bytes, tier: str) -> list[ETrace]:
-    """The patterns of an answer; those that are not understood are left out, unless it is all of them."""
+def decode_retrieval(content: bytes, tier: str) -> Retrieved:
+    """The patterns of an answer, and what came close if it says so."""
     try:
-        raw = _retrieval.decode(content).traces
+        answer = _retrieval.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Unavailable(f"the server's patterns are not understood: {error}") from None
+    traces = _etraces(answer.traces, tier)
+    try:
+        missed = _missed.decode(answer.near_misses)
+        not_compared = _word.decode(answer.not_compared)
+    except (msgspec.DecodeError, UnicodeDecodeError):  # it is for people who ask why: nothing depends on it
+        return Retrieved(traces)
+    return Retrieved(
+        traces,
+        tuple(_near_miss(one) for one in (missed or ())[:MAX_NEAR_MISSES]),
+        told=missed is not None,
+        not_compared=not_compared and not_compared[:MAX_WORD],
+    )
+
+
+def _etraces(raw: Sequence[msgspec.Raw], tier: str) -> list[ETrace]:
+    """Those that are not understood are left out, unless it is all of them."""
     traces: list[ETrace] = []
     problem = ""
     for item in raw:
@@ -233,4 +269,17 @@ def _etrace(answer: TraceAnswer, tier: str) -> ETrace:
         failure_type=answer.failure_type,
         model_family=answer.model_family or "",
         source_trace_id=answer.source_trace_id,
+        gate=answer.gate,
+    )
+
+
+def _near_miss(answer: NearMissAnswer) -> NearMiss:
+    """What a server says of a pattern, no longer than one of ours would: it is stored with the step."""
+    return NearMiss(
+        pattern_id=(answer.pattern_id or "")[:MAX_PATTERN_ID],
+        title=(answer.title or "")[:MAX_TITLE],
+        similarity=answer.similarity or 0.0,
+        gate=answer.gate,
+        reason=(answer.reason or "")[:MAX_WORD],
+        failure_type=answer.failure_type and answer.failure_type[:MAX_WORD],
     )

@@ -14,7 +14,7 @@ from .sources.choosing import Place, place
 @click.argument("step", type=click.IntRange(min=0), required=False)
 @click.option(
     "--lookup", is_flag=True,
-    help="Compare with the patterns of now, passed and rejected; loads the embedder. Data directories only.",
+    help="Also compare with the patterns of now, whatever was found then; loads the embedder. Data directories only.",
 )  # fmt: skip
 @options.as_json
 @place
@@ -22,8 +22,8 @@ def explain(run: str, step: int | None, lookup: bool, as_json: bool, place: Plac
     """Explain a stored run, or one STEP of it. Of RUN, the beginning of its id will do.
 
     What was decided before each model call and why: the words behind the score, the edge of the state machine, the
-    monitors with their evidence, the E1 gate, what was found, and the block that was added, to the byte. What follows
-    from stored text is calculated again; what is not stored is said to be so.
+    monitors with their evidence, the E1 gate, what was looked up by what, found and rejected, and the block that was
+    added, to the byte. What follows from stored text is calculated again; what is not stored is said to be so.
     """
     from .explaining.explain import explained
     from .explaining.lines import explanation_lines
@@ -36,7 +36,7 @@ def explain(run: str, step: int | None, lookup: bool, as_json: bool, place: Plac
                 f"run {found.run_id!r} has no step {step}; it has {_extent([s.step_index for s in found.steps])}"
             )
         if lookup:
-            from .explaining.lookup import looked_up
+            from .explaining.now import looked_up
 
             looked_up(source, found, explanation)
     if as_json:

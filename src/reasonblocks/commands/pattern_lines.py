@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ..engine.answers import Pattern, PatternVersion
+from ..engine.patterns.fields import headline
 from ..format_routing import render_pattern
 from .runs import moment
 from .table import Cell, Column, harmless, table_lines
@@ -20,8 +21,6 @@ COLUMNS = (
     Column("failure", gives_way=True),
     Column("says", gives_way=True),
 )
-TELLING = ("title", "guidance", "instruction", "diagnosis", "observation", "intervention", "recommended_action")
-"""The fields that tell one pattern from another, the best first."""
 
 
 def pattern_lines(patterns: Sequence[Pattern], width: int) -> Iterator[str]:
@@ -40,16 +39,6 @@ def pattern_lines(patterns: Sequence[Pattern], width: int) -> Iterator[str]:
         ],
         width,
     )
-
-
-def headline(fields: dict[str, Any]) -> str:
-    """A pattern in a few words."""
-    for name in TELLING:
-        value = fields.get(name)
-        text = " ".join(map(str, value)) if isinstance(value, list) else value
-        if isinstance(text, str) and text.strip():
-            return " ".join(text.split())
-    return ""
 
 
 def detail_lines(pattern: Pattern, versions: Sequence[PatternVersion] | None, width: int) -> Iterator[str]:

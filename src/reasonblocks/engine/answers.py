@@ -1,8 +1,11 @@
 """What the engine answers, in the shapes of the wire. Times are ISO 8601 in UTC."""
 
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
+
+NearMissReason = Literal["gate", "own_gate", "failure_type", "top_k"]
+NotCompared = Literal["no_context", "no_patterns", "few_words"]
 
 
 class Trace(msgspec.Struct):
@@ -19,12 +22,35 @@ class Trace(msgspec.Struct):
     source_trace_id: str | None
     cosine: float | None = None
     """As the embedder gave it; `None` where nothing was compared."""
+    gate: float | msgspec.UnsetType | None = msgspec.UNSET
+    """The similarity it had to have; only with `near_misses`."""
+
+
+class NearMiss(msgspec.Struct):
+    """A pattern that was considered, and rejected."""
+
+    tier: str
+    pattern_id: str
+    title: str
+    """What it says, in a few words."""
+    similarity: float
+    gate: float | None
+    """The similarity it has to have: that of its tier, or its own where it asks for more."""
+    reason: NearMissReason
+    """`gate` and `own_gate`: it is below it; `failure_type`: it waits until the monitors have named its failure;
+    `top_k`: enough others came before it."""
+    failure_type: str | None = None
 
 
 class Retrieval(msgspec.Struct):
     """The answer of POST /traces/retrieve."""
 
     traces: list[Trace]
+    near_misses: list[NearMiss] | msgspec.UnsetType = msgspec.UNSET
+    """What came close, the nearest first; only where it was asked for."""
+    not_compared: NotCompared | msgspec.UnsetType | None = msgspec.UNSET
+    """Why the context was compared with nothing, where that is so: it has no words (`no_context`), there is nothing to
+    compare it with (`no_patterns`), or it has too few words in common with any pattern (`few_words`)."""
 
 
 class Evidence(msgspec.Struct):

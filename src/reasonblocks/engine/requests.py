@@ -11,7 +11,9 @@ from msgspec import Meta
 
 from ..limits import (
     MAX_EVENTS,
+    MAX_NEAR_MISSES,
     MAX_OUTCOME,
+    MAX_PATTERN_ID,
     MAX_RUN_ID,
     MAX_STEP_INDEX,
     MAX_STEPS,
@@ -55,6 +57,8 @@ class RetrieveRequest(msgspec.Struct):
     failure_type: Label | None = None
     """Only E2 patterns about this failure."""
     org_id: Name | None = None
+    near_misses: Annotated[int, Meta(ge=0, le=MAX_NEAR_MISSES)] | None = None
+    """How many of those that are rejected to tell of, the nearest first; left out or 0, nothing is said about them."""
 
 
 class TraceStep(msgspec.Struct):
@@ -233,7 +237,9 @@ class PatternCreate(msgspec.Struct):
     status: Status | None = None
     """Only `live` ones are used."""
     org_id: Name | None = None
-    pattern_id: Annotated[str, Meta(min_length=1, max_length=128, pattern=r"^[^\s\x00-\x1f\x7f]+$(?!\n)")] | None = None
+    pattern_id: (
+        Annotated[str, Meta(min_length=1, max_length=MAX_PATTERN_ID, pattern=r"^[^\s\x00-\x1f\x7f]+$(?!\n)")] | None
+    ) = None
     """Counts for admins only; others get a new one."""
     provenance: Provenance | None = None
     source_trace_id: Name | None = None

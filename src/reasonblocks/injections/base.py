@@ -1,9 +1,14 @@
 """The base of every injection, ours and yours."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterable
 from typing import ClassVar
 
-from ..types import ETrace, PendingInjection, TraceState
+from ..api.backend import Query
+from ..api.facade import ReasonBlocksAPI
+from ..types import ETrace, Lookup, PendingInjection, TraceState
+
+NEAR_MISSES = 3
+"""Rejected patterns that are stored with a step, for each lookup."""
 
 
 class BaseInjection:
@@ -30,6 +35,31 @@ class BaseInjection:
         return None
 
 
+class Found(list[PendingInjection]):
+    """What a lookup brought, as any list of guidance, with an account of the lookup."""
+
+    __slots__ = ("lookup",)
+
+    def __init__(self, pending: Iterable[PendingInjection], lookup: Lookup) -> None:
+        super().__init__(pending)
+        self.lookup = lookup
+
+
+async def look_up(source: object, api: ReasonBlocksAPI, query: Query, thoughts: int = 0) -> Found:
+    """Ask for patterns by the last `thoughts`, on behalf of an injection."""
+    retrieved = await api.look_up(query)
+    lookup = Lookup(
+        source=type(source).__name__,
+        tier=query.tier,
+        thoughts=thoughts,
+        failure_type=query.failure_type,
+        near_misses=retrieved.near_misses[:NEAR_MISSES],
+        told=retrieved.told,
+        not_compared=retrieved.not_compared,
+    )
+    return Found((pending(source, trace) for trace in retrieved.traces), lookup)
+
+
 def pending(source: object, trace: ETrace) -> PendingInjection:
     """A retrieved pattern, waiting for the model that it will be rendered for."""
     return PendingInjection(
@@ -39,4 +69,5 @@ def pending(source: object, trace: ETrace) -> PendingInjection:
         pattern_id=trace.pattern_id,
         similarity=trace.similarity,
         failure_type=trace.failure_type,
+        gate=trace.gate,
     )

@@ -2,9 +2,10 @@
 
 from typing import ClassVar
 
-from ..api.facade import ReasonBlocksAPI
+from ..api.backend import Query
+from ..api.facade import E1_TOP_K, ReasonBlocksAPI
 from ..types import PendingInjection, TraceState
-from .base import BaseInjection, pending
+from .base import NEAR_MISSES, BaseInjection, look_up
 
 THOUGHTS = 3
 
@@ -20,8 +21,8 @@ class E1Injection(BaseInjection):
 
     async def retrieve(self, state: TraceState) -> list[PendingInjection]:
         """The best match for the last three thoughts."""
-        found = await self._api.fetch_e1_pattern(state.last_thoughts(THOUGHTS), model=state.model)
-        return [pending(self, found)] if found else []
+        query = Query("e1", state.last_thoughts(THOUGHTS), E1_TOP_K, state.model, near_misses=NEAR_MISSES)
+        return await look_up(self, self._api, query, THOUGHTS)
 
     def refusal(self) -> str | None:
         """Whatever the api says."""

@@ -1,8 +1,9 @@
 """E2: failure modes that agents share."""
 
-from ..api.facade import ReasonBlocksAPI
+from ..api.backend import Query
+from ..api.facade import E2_TOP_K, ReasonBlocksAPI
 from ..types import PendingInjection, TraceState
-from .base import BaseInjection, pending
+from .base import NEAR_MISSES, BaseInjection, look_up
 
 THOUGHTS = 5
 
@@ -18,8 +19,8 @@ class E2Injection(BaseInjection):
     async def retrieve(self, state: TraceState) -> list[PendingInjection]:
         """The best matches for the last five thoughts."""
         context = state.last_thoughts(THOUGHTS)
-        found = await self._api.fetch_e2_patterns(context, state.failure_type, model=state.model)
-        return [pending(self, trace) for trace in found]
+        query = Query("e2", context, E2_TOP_K, state.model, state.failure_type, NEAR_MISSES)
+        return await look_up(self, self._api, query, THOUGHTS)
 
     def refusal(self) -> str | None:
         """Whatever the api says."""

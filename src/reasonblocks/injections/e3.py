@@ -1,8 +1,9 @@
 """E3: standing rules, once per run."""
 
-from ..api.facade import ReasonBlocksAPI
+from ..api.backend import Query
+from ..api.facade import E3_TOP_K, ReasonBlocksAPI
 from ..types import PendingInjection, TraceState
-from .base import BaseInjection, pending
+from .base import NEAR_MISSES, BaseInjection, look_up
 
 
 class E3Injection(BaseInjection):
@@ -16,8 +17,7 @@ class E3Injection(BaseInjection):
 
     async def retrieve(self, state: TraceState) -> list[PendingInjection]:
         """Every rule there is, up to 32."""
-        found = await self._api.fetch_e3_patterns(model=state.model)
-        return [pending(self, trace) for trace in found]
+        return await look_up(self, self._api, Query("e3", "", E3_TOP_K, state.model, near_misses=NEAR_MISSES))
 
     def refusal(self) -> str | None:
         """Whatever the api says."""

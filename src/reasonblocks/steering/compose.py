@@ -26,6 +26,8 @@ class Composed:
     """The rendered text of each source, in block order."""
     given: tuple[Queued, ...] = ()
     """What had something to say; the rest has not fired."""
+    silent: tuple[PendingInjection, ...] = ()
+    """What had nothing to say to this model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,21 +61,29 @@ def compose(
     errors: list[str] | None = None,
 ) -> Composed:
     """Render the queued guidance for the final model and lay it behind the caller's own prompt."""
-    given, texts = _rendered(prepared, model_id, errors)
+    silent: list[PendingInjection] = []
+    given, texts = _rendered(prepared, model_id, errors, silent)
     blocks = _base_blocks(system, cache=cache, markers=markers)
     if texts:
         guidance = {"type": "text", "text": guidance_block(texts)}
         blocks = [*_as_blocks(system), guidance] if blocks is None else [*blocks, guidance]
-    return Composed(blocks, tuple(type(queued.injection).__name__ for queued in given), texts, given)
+    sources = tuple(type(queued.injection).__name__ for queued in given)
+    return Composed(blocks, sources, texts, given, tuple(silent))
 
 
 def _rendered(
-    prepared: Prepared, model_id: str, errors: list[str] | None
+    prepared: Prepared, model_id: str, errors: list[str] | None, silent: list[PendingInjection]
 ) -> tuple[tuple[Queued, ...], tuple[str, ...]]:
     given: list[Queued] = []
     texts: list[str] = []
     for queued in prepared.queued:
-        rendered = [text for text in (_render(pending, model_id, errors) for pending in queued.pending) if text]
+        rendered = []
+        for pending in queued.pending:
+            text = _render(pending, model_id, errors)
+            if text:
+                rendered.append(text)
+            else:
+                silent.append(pending)
         if rendered:
             given.append(queued)
             texts.append("\n\n".join(rendered))

@@ -12,9 +12,9 @@ from typing import Literal
 
 from ..errors import Unavailable
 from ..fsm import DifficultyFSM
-from ..injections.base import BaseInjection
+from ..injections.base import BaseInjection, Found
 from ..injections.monitor_steering import MonitorSteeringInjection
-from ..types import FSMState, MonitorEvaluation, PendingInjection, TraceState
+from ..types import FSMState, Lookup, MonitorEvaluation, PendingInjection, TraceState
 from .gate import FIRST_CALL, Gate, MonitorGuard, e1_gate
 from .scoring import score_step
 
@@ -92,6 +92,13 @@ class Queued:
 
 
 @dataclass(frozen=True, slots=True)
+class Withheld(Queued):
+    """Guidance that is not given, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
     """What was decided before a model call. Immutable: composing may read it any number of times."""
 
@@ -104,6 +111,9 @@ class Prepared:
     asked: tuple[str, ...] = ()
     """Who was asked for guidance, whether it had any or not; the monitors aside."""
     queued: tuple[Queued, ...] = ()
+    withheld: tuple[Withheld, ...] = ()
+    lookups: tuple[Lookup, ...] = ()
+    """How those went that were answered."""
     skipped: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     added_seconds: float = 0.0
@@ -118,12 +128,19 @@ def prepare(situation: Situation, policy: Policy) -> Asking:
     skipped: list[str] = []
     errors: list[str] = []
     queued: list[Queued] = []
+    withheld: tuple[Withheld, ...] = ()
+    lookups: tuple[Lookup, ...] = ()
     evaluation: MonitorEvaluation | None = None
     if situation.step > 0 and policy.monitors is not None:
         (outcome,) = yield (Ask(policy.monitors, trace, "evaluate"),)
         if isinstance(outcome, MonitorEvaluation):
             evaluation = outcome
-            queued += _monitor_guidance(policy.monitors, outcome, situation, trace.current_state, skipped)
+            guidance = _monitor_guidance(policy.monitors, outcome, situation, trace.current_state)
+            if isinstance(guidance, Withheld):
+                withheld = (guidance,)
+                skipped.append(guidance.reason)
+            elif guidance is not None:
+                queued.append(guidance)
         else:
             errors.append(_problem(policy.monitors, outcome))
     gate = e1_gate(
@@ -139,6 +156,7 @@ def prepare(situation: Situation, policy: Policy) -> Asking:
         asks = tuple(Ask(injection, trace) for injection in allowed)
         outcomes = yield asks
         queued += _collect(asks, outcomes, errors)
+        lookups = tuple(outcome.lookup for outcome in outcomes if isinstance(outcome, Found))
     return Prepared(
         step=situation.step,
         thought=situation.thought,
@@ -148,6 +166,8 @@ def prepare(situation: Situation, policy: Policy) -> Asking:
         gate=gate.reason if situation.step > 0 else FIRST_CALL,
         asked=tuple(ask.name for ask in asks),
         queued=tuple(queued),
+        withheld=withheld,
+        lookups=lookups,
         skipped=tuple(skipped),
         errors=tuple(errors),
     )
@@ -199,17 +219,13 @@ def _monitor_guidance(
     evaluation: MonitorEvaluation,
     situation: Situation,
     state: FSMState,
-    skipped: list[str],
-) -> list[Queued]:
-    """What the monitors want said, if the guardrails let it through."""
-    pending = monitors.pending(evaluation)
+) -> Queued | None:
+    """What the monitors want said; withheld, if the guardrails do not let it through."""
+    pending = tuple(monitors.pending(evaluation))
     if not pending:
-        return []
+        return None
     refusal = situation.guard.refusal(situation.step, state, pending[0].text or "")
-    if refusal:
-        skipped.append(refusal)
-        return []
-    return [Queued(monitors, tuple(pending))]
+    return Withheld(monitors, pending, refusal) if refusal else Queued(monitors, pending)
 
 
 def _allowed(

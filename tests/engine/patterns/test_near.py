@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from langchain_core.embeddings import Embeddings
 
-from reasonblocks.engine.patterns.near import PASSES, Near, near
+from reasonblocks.engine.patterns.near import Near, near
 from reasonblocks.engine.patterns.retrieval import Lookup
 from reasonblocks.engine.principal import Principal
 from reasonblocks.engine.requests import PatternCreate, RetrieveRequest
@@ -55,7 +55,7 @@ async def test_what_passes_is_what_a_lookup_brings(tmp_path: Path, tier: Any, fa
         found = await near(parts.database, parts.embedding, Lookup(tier, "red", failure_type), CONTEXT, limit=20)
         request = RetrieveRequest(CONTEXT, tier, failure_type=failure_type, top_k=20)
         brought = (await parts.retriever.retrieve(RED, request)).traces
-    passed = {one.pattern_id: one.similarity for one in found if one.verdict == PASSES}
+    passed = {one.pattern_id: one.similarity for one in found if one.rejection is None}
     assert passed == {trace.pattern_id: trace.similarity for trace in brought}
     assert bool(passed) == (failure_type != "churn")
 
@@ -65,19 +65,20 @@ async def test_what_is_rejected_says_why(tmp_path: Path) -> None:
     async with opened(tmp_path) as parts:
         names = await filled(parts)
 
-        async def verdicts(lookup: Lookup) -> dict[str, str]:
+        async def rejections(lookup: Lookup) -> dict[str, str | None]:
             found: list[Near] = await near(parts.database, parts.embedding, lookup, CONTEXT, limit=20)
-            return {names[one.pattern_id]: one.verdict for one in found}
+            assert {one.gate for one in found} <= {0.7, 0.8, 0.95}
+            return {names[one.pattern_id]: one.rejection for one in found}
 
-        assert await verdicts(Lookup("e2", "red", "loop")) == {
-            "right": PASSES,
-            "waits": PASSES,
-            "other": "is about drift, not loop",
-            "picky": "below its own gate of 0.95",
-            "close": "below the gate of 0.7",
+        assert await rejections(Lookup("e2", "red", "loop")) == {
+            "right": None,
+            "waits": None,
+            "other": "other_failure",
+            "picky": "own_gate",
+            "close": "gate",
         }
-        assert (await verdicts(Lookup("e2", "red", None)))["waits"] == "waits until the monitors name loop"
-        assert await verdicts(Lookup("e1", "red", None)) == {"own": PASSES}
+        assert (await rejections(Lookup("e2", "red", None)))["waits"] == "failure_type"
+        assert await rejections(Lookup("e1", "red", None)) == {"own": None}
         assert await near(parts.database, parts.embedding, Lookup("e2", "red", None), "  ") == []
 
 
@@ -106,5 +107,5 @@ async def test_few_words_in_common_keep_a_context_from_being_compared(tmp_path: 
             (found,) = await near(parts.database, parts.embedding, Lookup("e2", "red", failure_type), context)
             request = RetrieveRequest(context, "e2", failure_type=failure_type)
             brought = (await parts.retriever.retrieve(RED, request)).traces
-            assert bool(brought) == (found.verdict == PASSES) == (failure_type is not None or context == CONTEXT)
-            assert found.verdict in (PASSES, "too few words in common with any pattern to be compared")
+            assert bool(brought) == (found.rejection is None) == (failure_type is not None or context == CONTEXT)
+            assert found.rejection in (None, "few_words")

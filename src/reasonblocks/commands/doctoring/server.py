@@ -8,7 +8,7 @@ from ..sources.remote import RemoteSource
 from .finding import Finding, ok, problem, warning
 
 TOPIC = "server"
-USED = ("events", "incremental", "interrupts", "patterns", "task")
+USED = ("events", "incremental", "interrupts", "near_misses", "patterns", "task")
 """The additions that our client uses where a server has them."""
 
 
@@ -24,9 +24,7 @@ def answering(source: RemoteSource) -> Iterator[Finding]:
         )
     missing = [name for name in USED if name not in health.capabilities]
     if missing:
-        yield warning(
-            TOPIC, f"it cannot do {', '.join(missing)}: agents work without, with more requests", "upgrade the server"
-        )
+        yield warning(TOPIC, f"it cannot do {', '.join(missing)}: agents work without", "upgrade the server")
     else:
         yield ok(TOPIC, f"capabilities: {', '.join(health.capabilities)}")
     yield from _parts(source)

@@ -21,8 +21,8 @@ from ...steering.gate import (
 from ...steering.reasons import fsm_edge, score_reasons
 from ...types import FSMState
 from ..run_tree import details_of
+from .lookups import E1, candidates, given_before, lookups
 from .shapes import (
-    Candidate,
     Explanation,
     Finding,
     GateDecision,
@@ -33,9 +33,6 @@ from .shapes import (
     StepExplanation,
 )
 
-E1 = "E1Injection"
-COMPARED = ("e1", "e2")
-"""The tiers that are found by what they say; e3 is given whole."""
 SAME = 1e-9
 
 
@@ -59,8 +56,10 @@ def explained_step(steps: Sequence[StoredStepAnswer], place: int) -> StepExplana
         monitors=_monitors(before, step, details),
         gate=_gate(before, step, details),
         asked=asked,
-        candidates=_candidates(step, details),
-        considered=None,
+        given_before=given_before(before),
+        candidates=candidates(step, details),
+        lookups=lookups(details),
+        now=None,
         quiet=[reason for reason in (details.get("skipped_reason") or "").split("; ") if reason],
         errors=list(details.get("errors") or ()),
         injected=_injected(step, details),
@@ -150,7 +149,7 @@ def _gate(before: Sequence[StoredStepAnswer], step: StoredStepAnswer, details: d
 
 def _not_asked(before: Sequence[StoredStepAnswer], details: dict[str, Any], reason: str) -> str | None:
     """Why E1 was not asked, by the rules that `prepare` goes by."""
-    given = next((step.step_index for step in before if E1 in step.injection_sources), None)
+    given = given_before(before).get(E1)
     if details.get("fsm_state") == FSMState.FAST:
         return "in FAST nothing is looked up"
     if given is not None:
@@ -183,21 +182,6 @@ def _because(
 def _threshold(reason: str) -> str:
     """The threshold that was in force, where the reason names it."""
     return reason.rsplit(" ", 1)[-1] if reason.startswith("composite above") else str(E1_COMPOSITE_THRESHOLD)
-
-
-def _candidates(step: StoredStepAnswer, details: dict[str, Any]) -> list[Candidate]:
-    """What was found and queued; all of it was given, unless it could not be rendered."""
-    given = set(step.injection_sources)
-    return [
-        Candidate(
-            source=str(one.get("source", "")),
-            tier=one.get("tier"),
-            pattern_id=str(one.get("pattern_id") or ""),
-            similarity=one.get("similarity") if one.get("tier") in COMPARED else None,
-            verdict="given" if one.get("source") in given else "had nothing to say",
-        )
-        for one in details.get("candidates") or ()
-    ]
 
 
 def _injected(step: StoredStepAnswer, details: dict[str, Any]) -> Injected | None:

@@ -1,22 +1,25 @@
 """An explanation as text for a terminal. Pure: data in, lines out."""
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import click
 
 from ..table import harmless
+from .lookups import E1
 from .shapes import (
     Candidate,
     Explanation,
     Finding,
     GateDecision,
     Injected,
+    LookupMade,
     Monitors,
     Score,
     State,
     StepExplanation,
 )
+from .wording import PASSES
 
 LABEL = 10
 """The width of a label."""
@@ -46,7 +49,7 @@ def step_lines(step: StepExplanation, width: int) -> Iterator[str]:
     yield from _state_lines(step.state, width)
     yield from _monitor_lines(step.monitors, width)
     yield from _labelled("E1 gate", _gate_text(step.gate), width)
-    yield from _candidate_lines(step, width)
+    yield from _lookup_lines(step, width)
     for reason in step.quiet:
         yield from _labelled("quiet", reason, width, "bright_black")
     for error in step.errors:
@@ -135,28 +138,69 @@ def _gate_text(gate: GateDecision) -> str:
     return f"{'open' if gate.allowed else 'closed'}: {gate.reason}{because}{asked if gate.allowed else ''}"
 
 
-def _candidate_lines(step: StepExplanation, width: int) -> Iterator[str]:
+def _lookup_lines(step: StepExplanation, width: int) -> Iterator[str]:
+    """Who was asked, what came back and, where that is stored, what was rejected."""
     asked = NOT_STORED if step.asked is None else ", ".join(step.asked) or "nobody"
-    yield from _labelled("asked", asked, width)
+    yield from _labelled("asked", asked + _spent_text(step), width)
+    made = step.lookups or []
+    accounted = {lookup.source for lookup in made}
     for candidate in step.candidates:
-        yield from _labelled(
-            "found", _candidate_text(candidate), width, "green" if candidate.verdict == "given" else ""
-        )
-    answered = {candidate.source for candidate in step.candidates}
+        if candidate.source not in accounted:
+            yield from _labelled(
+                "found", f"{candidate.source}  {_candidate_text(candidate)}", width, _colour(candidate)
+            )
+    for lookup in made:
+        yield from _made_lines(lookup, [one for one in step.candidates if one.source == lookup.source], width)
+    answered = accounted | {candidate.source for candidate in step.candidates}
     for name in step.asked or ():
         if name not in answered:
-            close = "" if step.considered is not None else "; what came close is not stored (--lookup compares anew)"
-            yield from _labelled("found", f"{name}  nothing{close}", width)
-    for candidate in step.considered or ():
-        yield from _labelled("now", _candidate_text(candidate), width, "green" if candidate.verdict == "passes" else "")
-    if step.considered is not None and not step.considered:
-        yield from _labelled("now", "there is no pattern to compare with", width)
+            silent = any(error.startswith(f"{name}: ") for error in step.errors)
+            yield from _labelled("found", f"{name}  {'no answer' if silent else 'nothing'}", width)
+    if step.asked and step.lookups is None:
+        yield from _labelled("rejected", "not recorded: the run is older than that, or was redacted", width)
+    if step.now is not None:
+        yield from _now_lines(step.now, width)
+
+
+def _spent_text(step: StepExplanation) -> str:
+    """What was not asked since it is given once in a run; of E1 the gate tells."""
+    spent = [f"{name} was given at step {number}" for name, number in step.given_before.items() if name != E1]
+    return f" ({', '.join(spent)})" if spent and step.asked is not None else ""
+
+
+def _made_lines(lookup: LookupMade, found: Sequence[Candidate], width: int) -> Iterator[str]:
+    """One lookup: what it went by, then what was considered, given and rejected."""
+    compared = f"; not compared: {lookup.not_compared}" if lookup.not_compared else ""
+    yield from _labelled(lookup.tier.upper(), f"{lookup.query}{compared}", width)
+    for candidate in (*found, *lookup.rejected):
+        yield from _labelled("", _candidate_text(candidate), width, _colour(candidate), hang=8)
+    if not lookup.told and lookup.tier != "e3":
+        yield from _labelled("", "what was rejected is not recorded: the server did not tell", width)
+    elif not lookup.not_compared and not found and not lookup.rejected:
+        yield from _labelled("", "nothing was near", width)
+
+
+def _now_lines(now: Sequence[Candidate], width: int) -> Iterator[str]:
+    """Another question than what was found then: the library has changed since."""
+    nothing = "" if now else " there are none"
+    yield from _labelled("now", f"compared again, with the patterns of now:{nothing}", width)
+    for candidate in now:
+        shown = f"{(candidate.tier or '').upper()}  {_candidate_text(candidate)}"
+        yield from _labelled("", shown, width, _colour(candidate), hang=12)
+
+
+def _colour(candidate: Candidate) -> str:
+    return "green" if candidate.given or candidate.verdict == PASSES else ""
 
 
 def _candidate_text(candidate: Candidate) -> str:
-    similarity = "" if candidate.similarity is None else f"  similarity {candidate.similarity:.4f}"
-    name = "  ".join(part for part in (candidate.tier, candidate.pattern_id) if part) or "its text"
-    return f"{candidate.source}  {name}{similarity}  {candidate.verdict}"
+    similarity = "" if candidate.similarity is None else f"{candidate.similarity:.4f}"
+    verdict = candidate.verdict
+    if candidate.given and candidate.gate is not None:
+        verdict += f", the gate is {candidate.gate:g}"
+    name = candidate.pattern_id or "its text"
+    title = f"({candidate.title})" if candidate.title else ""
+    return "  ".join(part for part in (similarity, name, title, verdict) if part)
 
 
 def _injected_lines(injected: Injected | None, width: int) -> Iterator[str]:

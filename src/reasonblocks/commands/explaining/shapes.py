@@ -72,9 +72,30 @@ class Candidate(msgspec.Struct, kw_only=True):
     source: str
     tier: str | None
     pattern_id: str
+    title: str | None
     similarity: float | None
+    """`None` for what is compared with nothing."""
+    gate: float | None
+    """The similarity it had to have."""
+    given: bool
     verdict: str
     """`given`, or why not."""
+
+
+class LookupMade(msgspec.Struct, kw_only=True):
+    """How one lookup went; what came back is among the candidates of its step."""
+
+    source: str
+    tier: str
+    query: str
+    """What it went by, and among what."""
+    failure_type: str | None
+    not_compared: str | None
+    """Why nothing was compared, if so."""
+    told: bool
+    """Whether the server said what it rejected; one that does not may have rejected anything."""
+    rejected: list[Candidate]
+    """What came close, the nearest first."""
 
 
 class Injected(msgspec.Struct, kw_only=True):
@@ -101,8 +122,12 @@ class StepExplanation(msgspec.Struct, kw_only=True):
     monitors: Monitors | None
     gate: GateDecision
     asked: list[str] | None
+    given_before: dict[str, int]
+    """What is given once in a run, and was before this call: at which step."""
     candidates: list[Candidate]
-    considered: list[Candidate] | None
+    """What came back, given or not."""
+    lookups: list[LookupMade] | None
+    now: list[Candidate] | None
     """What a lookup among the patterns of now finds near, passed and rejected; `None` if none was made."""
     quiet: list[str]
     """Why something was not said or not asked."""

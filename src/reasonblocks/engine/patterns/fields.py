@@ -36,6 +36,8 @@ _COMPARED: dict[str, tuple[tuple[str, ...], ...]] = {
     "e2": ((_TRAJECTORY,), ("diagnosis",), ("title", "guidance"), ("intervention", "anti_pattern")),
 }
 """What queries are compared with: the first of these that says anything."""
+_TELLING = ("title", "guidance", "instruction", "diagnosis", "observation", "intervention", "recommended_action")
+"""The fields that tell one pattern from another, the best first."""
 
 
 def check_pattern(
@@ -74,6 +76,16 @@ def embedding_text(tier: str, fields: Any) -> str:
         words = (neutralise(leaf).strip() for leaf in leaves)
         if text := neutralise(" ".join(word for word in words if word), DEFAULT_LIMIT):
             return text
+    return ""
+
+
+def headline(fields: Mapping[str, Any]) -> str:
+    """A pattern in a few words."""
+    for name in _TELLING:
+        value = fields.get(name)
+        text = " ".join(map(str, value)) if isinstance(value, list) else value
+        if isinstance(text, str) and text.strip():
+            return " ".join(text.split())
     return ""
 
 

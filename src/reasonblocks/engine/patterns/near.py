@@ -5,10 +5,13 @@ Every pattern is compared, without the index; so nothing has to be opened but th
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...limits import MAX_TITLE
+from ..answers import NearMissReason
 from ..embedding.calibration import calibration_for
 from ..embedding.context import views
 from ..embedding.worker import EmbeddingWorker
@@ -17,11 +20,11 @@ from ..index.shard import Vector
 from ..index.sources import Item, Made, load_vectors
 from ..store.database import Database
 from .catalogue import KIND, Catalogue, LivePattern, View
-from .fields import embedding_text
-from .retrieval import GATES, Lookup
+from .fields import embedding_text, headline
+from .retrieval import Lookup
 
 PAGE = 500
-PASSES = "passes"
+Rejection = NearMissReason | Literal["other_failure", "few_words"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +33,12 @@ class Near:
 
     pattern_id: str
     tier: str
+    title: str
     similarity: float
-    verdict: str
-    """`passes`, or why it is rejected."""
+    gate: float
+    failure_type: str | None
+    rejection: Rejection | None
+    """Why it is rejected; `None`: it passes."""
 
 
 async def near(
@@ -51,7 +57,15 @@ async def near(
     calibration = calibration_for(embedding.embedder.name)
     screened = _screened(catalogue.view, lookup, context)
     found = [
-        Near(pattern.pattern_id, pattern.tier, similarity, _verdict(lookup, pattern, similarity, screened))
+        Near(
+            pattern.pattern_id,
+            pattern.tier,
+            headline(pattern.fields)[:MAX_TITLE],
+            similarity,
+            lookup.gate(pattern),
+            pattern.failure_type,
+            _rejection(lookup, pattern, similarity, screened),
+        )
         for (pattern, _), cosine in zip(compared, cosines, strict=True)
         for similarity in [round(calibration.similarity(float(cosine)), 4)]
     ]
@@ -91,14 +105,7 @@ def _screened(view: View, lookup: Lookup, context: str) -> bool:
     return not view.screen.passes(context)
 
 
-def _verdict(lookup: Lookup, pattern: LivePattern, similarity: float, screened: bool) -> str:
-    gate = GATES[lookup.tier]
-    if not lookup.admits(pattern):
-        if lookup.failure_type is None:
-            return f"waits until the monitors name {pattern.failure_type}"
-        return f"is about {pattern.failure_type or 'no failure'}, not {lookup.failure_type}"
-    if similarity < gate:
-        return f"below the gate of {gate}"
-    if similarity < (pattern.gate_threshold or 0.0):
-        return f"below its own gate of {pattern.gate_threshold}"
-    return "too few words in common with any pattern to be compared" if screened else PASSES
+def _rejection(lookup: Lookup, pattern: LivePattern, similarity: float, screened: bool) -> Rejection | None:
+    if not lookup.concerns(pattern):
+        return "other_failure"
+    return lookup.rejection(pattern, similarity) or ("few_words" if screened else None)

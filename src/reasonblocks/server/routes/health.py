@@ -13,7 +13,7 @@ from ..logs import note
 from ..request import ApiRequest
 from .described import NO_KEY, open_refusals
 
-CAPABILITIES = ["events", "incremental", "interrupts", "losses", "patterns", "task"]
+CAPABILITIES = ["events", "incremental", "interrupts", "losses", "near_misses", "patterns", "task"]
 State = Literal["ok", "unavailable"]
 
 

@@ -1,4 +1,4 @@
-"""What came close: the lookups of stored steps, made again among the patterns of now."""
+"""The lookups of stored steps, made again among the patterns of now: another question than what came close then."""
 
 import functools
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ import click
 
 from ...engine.answers import RunWithSteps, StoredStepAnswer
 from ...engine.embedding.worker import shared_worker
-from ...engine.patterns.near import near
+from ...engine.patterns.near import Near, near
 from ...engine.patterns.retrieval import Lookup
 from ...engine.settings import EngineSettings
 from ...injections.e1 import THOUGHTS as E1_THOUGHTS
@@ -15,6 +15,7 @@ from ...injections.e2 import THOUGHTS as E2_THOUGHTS
 from ..sources.base import Source
 from ..sources.local import LocalSource
 from .shapes import Candidate, Explanation
+from .wording import PASSES, rejected_because
 
 
 def looked_up(source: Source, run: RunWithSteps, explanation: Explanation) -> None:
@@ -26,21 +27,30 @@ def looked_up(source: Source, run: RunWithSteps, explanation: Explanation) -> No
     try:
         for step in explanation.steps:
             place = places[step.step]
-            step.considered = []
+            step.now = []
             for name, lookup, context in _lookups(run, run.steps[:place], run.steps[place].failure_type):
                 found = source.do(functools.partial(near, embedding=worker, lookup=lookup, context=context))
-                step.considered += [
+                step.now += [
                     Candidate(
                         source=name,
                         tier=one.tier,
                         pattern_id=one.pattern_id,
+                        title=one.title,
                         similarity=one.similarity,
-                        verdict=one.verdict,
+                        gate=one.gate,
+                        given=False,
+                        verdict=_verdict(one, lookup),
                     )
                     for one in found
                 ]
     finally:
         worker.close()
+
+
+def _verdict(one: Near, lookup: Lookup) -> str:
+    if one.rejection is None:
+        return PASSES
+    return rejected_because(one.rejection, one.gate, one.failure_type, lookup.failure_type)
 
 
 def _lookups(
