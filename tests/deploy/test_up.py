@@ -27,7 +27,7 @@ class Machine:
         self.folder = folder
         self.record = folder / "record"
         for name in ("deploy", "otel"):
-            shutil.copytree(files.HOUSE / name, folder / name)
+            shutil.copytree(files.HOUSE / name, folder / name, ignore=shutil.ignore_patterns(".env"))
         self.programs = folder / "programs"
         self.programs.mkdir()
         for name in ("docker", "kubectl"):
@@ -113,10 +113,10 @@ def test_a_cluster_gets_its_namespace_and_secret_first(machine: Machine, name: s
 def test_honeycomb_needs_a_key(machine: Machine) -> None:
     """The collector would start without one and deliver nothing."""
     assert "HONEYCOMB_API_KEY" in machine.call("otel/up.sh", "both").stderr
-    assert machine.called("otel/up.sh", "jaeger")[0].endswith(files_image("jaeger"))
+    assert machine.called("otel/up.sh", "jaeger")[0].endswith(image_of("jaeger"))
 
 
-def files_image(service: str) -> str:
+def image_of(service: str) -> str:
     """The image that the compose file of `otel/` names."""
     compose = yaml.safe_load((files.HOUSE / "otel" / "compose.yaml").read_text())
     return str(compose["services"][service]["image"])

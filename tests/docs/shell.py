@@ -122,18 +122,22 @@ class Served:
     @property
     def log(self) -> list[dict[str, Any]]:
         """What came on stderr as JSON."""
-        lines = (self._home / "stderr").read_text().splitlines()
-        return [json.loads(line) for line in lines if line.startswith("{")]
+        lines = (self._home / "stderr").read_text().splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.startswith("{") and line.endswith("}\n")]
 
     def wait_until_ready(self) -> None:
-        """Until `/ready` is good."""
+        """Until it says that it listens, which it does once all workers are there, and `/ready` is good."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < deadline and self._process.poll() is None:
-            with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{self.url}/ready").status_code == 200:
-                    return
+            if "listening" in {line["event"] for line in self.log} and self._is_ready():
+                return
             time.sleep(0.1)
         raise AssertionError(f"it is not ready: {self.printed[-2_000:]}{(self._home / 'stderr').read_text()[-3_000:]}")
+
+    def _is_ready(self) -> bool:
+        with contextlib.suppress(httpx.TransportError):
+            return httpx.get(f"{self.url}/ready").status_code == 200
+        return False
 
     def interrupt(self) -> None:
         """What Ctrl-C does in a terminal, to the shell and to all that runs in it; the end is an orderly one."""

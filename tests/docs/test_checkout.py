@@ -37,7 +37,7 @@ def test_the_demo_runs_in_a_fresh_checkout(tmp_path: Path, checkout: Path) -> No
     """It makes the environment, installs what is needed, and shows an agent that is caught and steered."""
     said = Shell(tmp_path, checkout).type(DEMO.text)
     assert "Creating .venv" in said
-    assert "[REASONBLOCKS]" in said
+    assert "told (semantic_loop fired)" in said
     assert (checkout / ".venv" / "bin" / "reasonblocks").exists()
 
 

@@ -1,4 +1,4 @@
-"""Keys, backups and an upgrade go as docs/operations.md and docs/server.md tell somebody to type them."""
+"""Keys and backups go as docs/operations.md and docs/server.md tell somebody to type them."""
 
 from __future__ import annotations
 

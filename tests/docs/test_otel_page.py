@@ -77,7 +77,7 @@ def test_the_demo_is_sent_to_honeycomb(shell: Shell, tmp_path: Path) -> None:
         variables = {
             "HONEYCOMB_API_KEY": "a-key-of-ones-own",
             "HTTPS_PROXY": elsewhere.proxy,
-            "OTEL_EXPORTER_OTLP_CERTIFICATE": str(elsewhere.certificate),
+            "REQUESTS_CA_BUNDLE": str(elsewhere.certificate),
         }
         Shell(shell.home, **variables).type(HONEYCOMB.text)
         assert collector.named("invoke_agent demo")
