@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import runpy
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 import yaml
 
 from reasonblocks.telemetry import semantics
-from support.otlp import Collector
 
 HOUSE = Path(__file__).parents[1]
 OTEL = HOUSE / "otel"
@@ -79,15 +77,3 @@ def test_c42_pages_name_what_we_emit(page: Path) -> None:
     """Every attribute, event, span and metric that a page names is one of ours."""
     written = set(WRITTEN.findall(page.read_text()))
     assert {name for name in written - FILES if name not in NAMES} == set()
-
-
-@pytest.mark.slow
-def test_c42_the_script_sends_a_run(capsys: pytest.CaptureFixture[str]) -> None:
-    """`send_a_run.py` runs offline and its trace arrives, with the monitor that turned the agent round."""
-    with Collector() as collector:
-        runpy.run_path(str(OTEL / "send_a_run.py"))["main"](collector.url)
-        assert [span.name for span in collector.named("invoke_agent")] == ["invoke_agent demo"]
-        fired = [span for span in collector.spans if "reasonblocks.step.monitors_fired" in span.attributes]
-        assert fired
-        assert {span.attributes["gen_ai.conversation.id"] for span in collector.named("chat")} == {"otel-demo"}
-    assert "steps were sent" in capsys.readouterr().out

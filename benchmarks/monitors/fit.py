@@ -66,8 +66,8 @@ class Run:
     late: dict[str, float]
 
 
-def measured(run: RecordedRun) -> Run:
-    """The signs of a recorded run."""
+def measured(run: RecordedRun, file: Path) -> Run:
+    """The signs of a recorded run; one that does not say which set it is of is of the set of its file."""
     signs = Signs(run.task or "")
     early: dict[str, float] = {}
     for index, step in enumerate(run.steps):
@@ -77,7 +77,8 @@ def measured(run: RecordedRun) -> Run:
         signs.observe(read_step(index, observed))
         if index < PREFIX:
             early = dict(signs.values())
-    return Run(run.dataset, part(run), run.outcome == "failure", len(run.steps), early, dict(signs.values()))
+    dataset = run.dataset or file.name.partition(".")[0]
+    return Run(dataset, part(run), run.outcome == "failure", len(run.steps), early, dict(signs.values()))
 
 
 def part(run: RecordedRun) -> int:
@@ -88,7 +89,7 @@ def part(run: RecordedRun) -> int:
 def labelled(folder: Path) -> list[Run]:
     """The runs of all sets that have both outcomes."""
     sets = [
-        [measured(run) for run in read_runs(path) if run.outcome and run.steps]
+        [measured(run, path) for run in read_runs(path) if run.outcome and run.steps]
         for path in sorted(folder.glob("*.jsonl*"))
     ]
     return [run for runs in sets if usable([run.failed for run in runs]) for run in runs]

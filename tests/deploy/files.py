@@ -72,7 +72,9 @@ def compose() -> dict[str, Any]:
 def manifests() -> list[tuple[Path, dict[str, Any]]]:
     """Every object of every manifest, and the file it stands in."""
     return [
-        (path, each) for path in sorted(KUBERNETES.rglob("*.yaml")) for each in yaml.safe_load_all(path.read_text())
+        (path, each)
+        for path in sorted(DEPLOY.glob("kubernetes*/*.yaml"))
+        for each in yaml.safe_load_all(path.read_text())
     ]
 
 

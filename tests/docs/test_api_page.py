@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from docs.blocks import ROOT, Block, blocks
+from docs.blocks import ROOT, Block, block_with, blocks, executes
 from reasonblocks.server.document import document
 from server.process import running
 
@@ -18,6 +18,8 @@ PAGE = ROOT / "docs" / "api.md"
 ADMIN_KEY = "an-admin-key-for-the-page"
 TIMED_OUT = 28
 """How curl ends where it was told for how long to listen."""
+EXAMPLES = blocks("sh", page="docs/api.md")
+VARIABLES = block_with("export RB=", "docs/api.md")
 MADE_BY = {
     "PROFILE": ("create_profile", "id"),
     "PATTERN": ("create_pattern", "pattern_id"),
@@ -39,7 +41,7 @@ def examples() -> dict[str, tuple[Block, dict[str, Any]]]:
     headings = [(match[1], match.start()) for match in re.finditer(r"^### `(.*)`$", PAGE.read_text(), re.MULTILINE)]
     assert sorted(name for name, _ in headings) == sorted(operations)
     lines = [PAGE.read_text().count("\n", 0, place) + 1 for _, place in headings]
-    own = [block for block in blocks("sh") if block.page == "docs/api.md" and block.line > lines[0]]
+    own = [block for block in EXAMPLES if block.line > lines[0]]
     assert len(own) == len(headings), "a route has one example"
     return {
         operations[name]["operationId"]: (block, operations[name])
@@ -55,10 +57,11 @@ class Shell:
         self._environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(home),
-            "RB": url,
-            "AUTH": f"Authorization: Bearer {ADMIN_KEY}",
-            "JSON": "Content-Type: application/json",
         }
+        # What the page has set first, with the address and the key that the server has here.
+        said = self.type(f'{VARIABLES.text}\necho "$RB"; echo "$AUTH"; echo "$JSON"').splitlines()
+        assert said[0] == "http://127.0.0.1:8484"
+        self._environment |= {"RB": url, "AUTH": said[1].replace("rb_live_...", ADMIN_KEY), "JSON": said[2]}
 
     def type(self, command: str, **variables: str) -> str:
         """What a command prints; it ends well, or when it was told to."""
@@ -69,6 +72,7 @@ class Shell:
         return done.stdout
 
 
+@executes(*EXAMPLES, together=True)
 def test_every_example_is_answered(tmp_path: Path) -> None:
     """By a server in a process of its own; what comes back has the fields that the page names, and no others."""
     found = examples()

@@ -1,37 +1,22 @@
-"""Every code block in README and docs does what it says, or at least can be typed as it stands there."""
+"""The Python of README and docs runs as it stands there, and links lead somewhere."""
 
 from __future__ import annotations
 
 import ast
 import asyncio
 import inspect
-import json
 import re
-import shlex
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
-import click
 import pytest
 
-from docs.blocks import ROOT, Block, blocks, pages
-from reasonblocks.commands.root import reasonblocks
+from docs.blocks import ROOT, Block, blocks, executes, pages
 from support.agents import ScriptedModel, lookup, script
 
-LANGUAGES = {"", "python", "sh", "toml", "json", "yaml", "sql", "console"}
-"""Those with what a command prints (`console`) are compared with it in `tests/commands`."""
 
-
-def test_every_block_is_in_a_language_that_is_checked() -> None:
-    """A block in another language would be checked by nobody."""
-    known = blocks(*LANGUAGES)
-    fences = sum(len(re.findall(r"^```", page.read_text(), re.MULTILINE)) for page in pages())
-    assert fences == 2 * len(known)
-
-
-@pytest.mark.parametrize("block", blocks("python"), ids=str)
+@executes(*blocks("python"))
 async def test_python_runs(block: Block, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A Python block runs as it stands: `tools` are there, and whatever model it names answers by a script."""
     monkeypatch.chdir(tmp_path)
@@ -61,113 +46,6 @@ async def _on_a_thread(code: Any, names: dict[str, Any]) -> object:
         for value in list(names.values()):
             if type(value).__name__ == "ReasonBlocks":
                 await anyio.to_thread.run_sync(value.close)
-
-
-@pytest.mark.parametrize("block", blocks("toml"), ids=str)
-def test_toml_parses(block: Block) -> None:
-    """A TOML block is TOML."""
-    assert tomllib.loads(block.text)
-
-
-@pytest.mark.parametrize("block", blocks("json"), ids=str)
-def test_json_parses(block: Block) -> None:
-    """A JSON block is JSON."""
-    assert json.loads(block.text) is not None
-
-
-@pytest.mark.parametrize(
-    ("block", "command"),
-    [(block, command) for block in blocks("sh") for command in block.commands()],
-    ids=lambda value: str(value).replace(" ", "_")[:60],
-)
-def test_commands_can_be_typed(block: Block, command: str) -> None:
-    """Each command exists with its options: ours are parsed by themselves, targets and files are there."""
-    words = [word for word in shlex.split(command) if not re.fullmatch(r"[A-Z_]+=.*", word)]
-    for part in _split(words):
-        problem = _problem(part)
-        assert problem is None, f"{block}: {command}: {problem}"
-
-
-def _split(words: list[str]) -> list[list[str]]:
-    """A line with `&&` is several commands."""
-    parts: list[list[str]] = [[]]
-    for word in words:
-        if word in ("&&", "|", ";"):
-            parts.append([])
-        else:
-            parts[-1].append(word)
-    return [part for part in parts if part]
-
-
-def _problem(words: list[str]) -> str | None:
-    program, *arguments = words
-    check = CHECKS.get(Path(program).name)
-    return f"nothing here knows what {program!r} is" if check is None else check(arguments)
-
-
-def _ours(arguments: list[str]) -> str | None:
-    command: click.Command = reasonblocks
-    context = click.Context(command, **command.context_settings)
-    while isinstance(command, click.Group) and arguments and not arguments[0].startswith("-"):
-        found = command.get_command(context, arguments[0])
-        if found is None:
-            return f"there is no command {arguments[0]!r}"
-        command, arguments = found, arguments[1:]
-    if isinstance(command, click.Group) or "--help" in arguments:
-        return None
-    try:
-        command.make_context("reasonblocks", list(arguments), parent=context)
-    except click.ClickException as error:
-        return error.format_message()
-    return None
-
-
-def _make(arguments: list[str]) -> str | None:
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    missing = [word for word in arguments if not word.startswith("-") and "=" not in word and word not in targets]
-    return f"there is no target {missing[0]}" if missing else None
-
-
-def _pip(arguments: list[str]) -> str | None:
-    extras = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
-    named = {
-        extra
-        for word in arguments
-        for found in re.findall(r"reasonblocks\[(.*?)\]", word)
-        for extra in found.split(",")
-    }
-    folders = [word for word in arguments if word.startswith("./") and not (ROOT / word).is_dir()]
-    return f"no extra {named - extras}" if named - extras else f"no folder {folders}" if folders else None
-
-
-def _python(arguments: list[str]) -> str | None:
-    if arguments[:1] == ["-m"]:
-        return None if arguments[1] in ("pytest", "reasonblocks", "venv", "pip") else f"no module {arguments[1]}"
-    path = ROOT / arguments[0]
-    if not path.is_file():
-        return f"there is no file {arguments[0]}"
-    options = [word for word in arguments[1:] if word.startswith("--")]
-    known = path.read_text() + "".join(other.read_text() for other in path.parent.glob("*.py"))
-    missing = [option for option in options if option not in known]
-    return f"{arguments[0]} has no option {missing[0]}" if missing else None
-
-
-def _anything(arguments: list[str]) -> str | None:
-    return None
-
-
-CHECKS = {
-    "reasonblocks": _ours,
-    "make": _make,
-    "pip": _pip,
-    "python": _python,
-    "python3": _python,
-    # programs of others, which are not here: what is typed is theirs to check
-    **dict.fromkeys(
-        ("git", "cd", "cp", "curl", "docker", "kubectl", "export", "eval", "open", "psql", "sqlite3", "source"),
-        _anything,
-    ),
-}
 
 
 def test_links_lead_somewhere() -> None:

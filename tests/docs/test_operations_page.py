@@ -1,41 +1,48 @@
-"""docs/operations.md: what it tells somebody to type works on a data directory, one command after the other."""
+"""Keys and backups go as docs/operations.md and docs/server.md tell somebody to type them."""
 
 from __future__ import annotations
 
 import json
-import shlex
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from docs.blocks import blocks
+from docs.blocks import Block, block_with, executes
+from docs.shell import typed_here
 from reasonblocks import ReasonBlocks
-from reasonblocks.commands.root import reasonblocks
 
-LATER = ("serve", "doctor")
-"""What goes on until it is stopped, and what is about the machine: both are run in tests of their own."""
-TYPED = [
-    command
-    for block in blocks("sh")
-    if block.page == "docs/operations.md"
-    for command in block.commands()
-    if command.startswith("reasonblocks ") and command.split()[1] not in LATER
-]
+OPERATIONS = "docs/operations.md"
+BACKUP = block_with("reasonblocks restore", OPERATIONS)
 
 
-def test_the_commands_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keys are made, listed and revoked; a backup is restored into another directory; the index is made anew."""
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Of somebody who has a data directory."""
+    monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("REASONBLOCKS_DATA_DIR", str(tmp_path / "data"))
-    ReasonBlocks().close()
-    assert [command.split()[1] for command in TYPED] == [*["keys"] * 3, "backup", "restore", "backup", "index"]
-    for command in TYPED:
-        words = [
-            word.replace("/backups", str(tmp_path)).replace("/srv", str(tmp_path)) for word in shlex.split(command)
-        ]
-        if "KEY_ID" in words:
-            listed = CliRunner().invoke(reasonblocks, ["keys", "list", "--json"])
-            words[words.index("KEY_ID")] = json.loads(listed.stdout)[0]["key_id"]
-        result = CliRunner().invoke(reasonblocks, words[1:])
-        assert result.exit_code == 0, f"{command}\n{result.output}"
-    assert (tmp_path / "restored" / "reasonblocks.db").exists()
+    return tmp_path
+
+
+@executes(block_with("keys revoke", OPERATIONS), block_with("keys revoke", "docs/server.md"))
+def test_keys_are_made_listed_and_revoked(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that is revoked is the one that was made before."""
+    typed_here("reasonblocks keys create --org acme --name first")
+    (first,) = json.loads(typed_here("reasonblocks keys list --json"))
+    monkeypatch.setenv("KEY_ID", first["key_id"])
+    made, listed, _ = (typed_here(command) for command in block.commands())
+    assert made.startswith("rb_live_")
+    assert "acme" in listed
+    left = json.loads(typed_here("reasonblocks keys list --json"))
+    assert {key["key_id"]: bool(key["revoked_at"]) for key in left} == {
+        key["key_id"]: key["key_id"] == first["key_id"] for key in left
+    }
+    assert len(left) == 2
+
+
+@executes(BACKUP, together=True)
+def test_a_backup_is_restored(home: Path) -> None:
+    """Into another directory, while an engine uses the first."""
+    with ReasonBlocks():
+        for command in BACKUP.commands():
+            typed_here(command)
+    assert (home / "restored" / "reasonblocks.db").exists()

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from langchain.agents import create_agent
 
 import reasonblocks
-from docs.blocks import blocks
+from docs.blocks import blocks, executes
 from reasonblocks import ReasonBlocks, cli
 from reasonblocks.commands.root import reasonblocks as command
 from reasonblocks.errors import SettingsError
@@ -194,7 +194,7 @@ PROVOKED = (
     port_taken,
     workers_alone,
 )
-MESSAGES = [block for block in blocks("") if block.page == "docs/troubleshooting.md"]
+MESSAGES = blocks("", page="docs/troubleshooting.md")
 
 
 def test_every_message_of_the_page_is_provoked() -> None:
@@ -211,6 +211,7 @@ def provoked(request: pytest.FixtureRequest) -> str:
     return str(request.param(**arguments))
 
 
+@executes(*MESSAGES, together=True)
 @pytest.mark.parametrize(
     ("provoked", "block"),
     list(zip(PROVOKED, MESSAGES, strict=False)),

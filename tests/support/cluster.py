@@ -143,19 +143,21 @@ class Cluster:
 
     def create(self, name: str, template: str = TEMPLATE) -> None:
         """Make a database."""
-        self._execute("postgres", f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
+        self.execute("postgres", f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
 
     def drop(self, name: str) -> None:
         """Drop a database, whoever uses it."""
-        self._execute("postgres", f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        self.execute("postgres", f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
     def empty(self, name: str) -> None:
         """Have a database as a new one is."""
         deleted = [f'DELETE FROM "{table.name}"' for table in reversed(metadata.sorted_tables)]
         numbers = [f"ALTER SEQUENCE {place.replace('.', '_')}_seq RESTART" for place in NUMBERED]
-        self._execute(name, "; ".join(["SET lock_timeout = '10s'", *deleted, *numbers]))
+        self.execute(name, "; ".join(["SET lock_timeout = '10s'", *deleted, *numbers]))
 
-    def _execute(self, database: str, sql: str) -> None:
+    def execute(self, database: str, sql: str) -> None:
+        """Execute a statement as the cluster's owner."""
+
         async def execute() -> None:
             connection = await asyncpg.connect(
                 host=str(self.folder), port=self.port, user=UNPRIVILEGED, database=database

@@ -65,15 +65,15 @@ class Span:
 
 
 class Collector:
-    """Receives spans and metrics until it is left."""
+    """Receives spans and metrics until it is left, on any port unless one is named."""
 
-    def __init__(self) -> None:
+    def __init__(self, port: int = 0) -> None:
         self.headers: list[dict[str, str]] = []
         self._spans: list[Span] = []
         self._metrics: list[Metric] = []
         self._changed = threading.Condition()
         handler = type("Handler", (Handler,), {"collector": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), handler)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
     def __enter__(self) -> Collector:
@@ -88,9 +88,14 @@ class Collector:
         self._thread.join()
 
     @property
+    def port(self) -> int:
+        """Where it listens."""
+        return int(self._server.server_address[1])
+
+    @property
     def url(self) -> str:
         """The address that `otel=` takes."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"http://127.0.0.1:{self.port}"
 
     def take(self, path: str, body: bytes, headers: dict[str, str]) -> bool:
         """Take a request; whether anybody serves its path."""
