@@ -11,7 +11,7 @@ from reasonblocks.engine.monitors.figures import figures_in, last_id
 from reasonblocks.engine.monitors.marks import ONLY, TURNS, VALUE
 from reasonblocks.engine.monitors.quick import beginnings, quick
 from reasonblocks.engine.monitors.remarks import Remark, Remarks, remarks_of
-from reasonblocks.engine.monitors.terms import Terms
+from reasonblocks.engine.monitors.terms import Terms, parted
 from reasonblocks.engine.monitors.topics import topic_of_task
 from reasonblocks.engine.monitors.vocabulary import Words
 from reasonblocks.engine.monitors.wordings import wording_of
@@ -137,7 +137,7 @@ def test_held_words_are_counted(known: set[int], asked: set[int]) -> None:
 @pytest.mark.parametrize("filler", ["", "word " * 400])
 def test_the_terms_of_a_call_do_not_depend_on_when_they_are_read(filler: str) -> None:
     """Long calls are read at once and short ones when they are asked for, with the same outcome."""
-    terms = Terms("shell", [f"{filler}open the file src/app.py", "alone"])
+    terms = Terms(*parted("shell", [f"{filler}open the file src/app.py", "alone"]))
     plain = {*"open the file".split(), *filler.split()}
     assert terms.words == word_set(plain)
     assert terms.names == token_set(["shell", "src/app.py", "alone"])

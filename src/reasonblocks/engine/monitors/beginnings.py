@@ -157,7 +157,8 @@ class Beginnings:
         new = own ^ (own & self._known)
         if not new:
             return 0.0
-        words, share = own.bit_count(), new.bit_count() / own.bit_count()
+        words = own.bit_count()
+        share = new.bit_count() / words
         if words > _MANY_WORDS or len(step.said) > _AT_LENGTH:
             value = 1.0 if share >= _NEW_AT_LENGTH else 0.0
         elif share >= _MOSTLY_NEW:

@@ -123,7 +123,7 @@ def _claim(clause: str) -> Claim | None:
     if not _tells_enough(clause, words, names, says, states):
         return None
     apart = " ".join(sorted(TELLS_APART.intersection(words)))
-    parts = split(" ".join(names))
+    parts = split(" ".join(names)) if names else []
     ideas = ideas_of(words)
     counts = bool(numbers) or not HOW_MANY.keys().isdisjoint(words)
     return Claim(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from .claim_words import ANY_ONE, OTHER_ONE
 from .clause_values import TYPES
 from .lexicon import stem
-from .points import FILE, Clause, Point, point_of, values_in
+from .points import FILE, NO_POINT, Clause, Point, point_of, values_in
 from .signed_words import DEED, LINES, PROOF, THERE
 from .words import split, word_set
 
@@ -84,8 +84,9 @@ class _Common(NamedTuple):
 
 def counterpoint(past: str, now: str, *, valued: bool) -> Counterpoint | None:
     """In what a sentence excludes an earlier one, if it does; values are looked at where both may give one."""
-    one, other = point_of(past), point_of(now)
-    if not one.clauses or not other.clauses:
+    other = point_of(now)
+    one = point_of(past) if other.clauses else NO_POINT
+    if not one.clauses:
         return None
     names = _shared(one, other)
     parts = names | {stem(word) for name in names for word in split(name)}

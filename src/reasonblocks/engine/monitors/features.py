@@ -223,6 +223,7 @@ def read_step(
     arguments = "\n".join(leaves)
     looked_at = arguments[:_MOST_GIVEN]
     given = set(split(looked_at))
+    fixed, plain = parted(action, leaves)
     result = _head_and_tail(step.observation, _RESULT_HEAD, _RESULT_TAIL)
     heard = set(split(result))
     result_words = word_set(heard)
@@ -248,8 +249,8 @@ def read_step(
         given=given,
         given_words=word_set(given),
         call=_digest(f"{step.action}\n{step.action_input}" if action else step.thought),
-        target=_digest("\n".join(parted(action, *leaves)[0])),
-        terms=Terms(action, leaves),
+        target=_digest("\n".join(fixed)),
+        terms=Terms(fixed, plain),
         result=_digest(step.observation),
         result_excerpt=result,
         observation=step.observation,

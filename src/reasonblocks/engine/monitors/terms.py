@@ -6,28 +6,28 @@ from itertools import filterfalse
 from .words import WordSet, token_set, word_set
 
 _AROUND_TOKENS = "\"'`,;.!?()[]{}"
-_MOST_PUT_OFF = 1_000
-"""Characters of a call that take no more room than the sets of its words."""
+_MOST_PUT_OFF = 200
+"""Characters of a call whose words take little more room than the sets of them."""
 
 
 class Terms:
     """The words of a call as sets, put together when they are first asked for: few calls are compared by them."""
 
-    __slots__ = ("_tokens", "_values", "_words")
+    __slots__ = ("_fixed", "_plain", "_tokens", "_words")
 
-    def __init__(self, action: str, values: Sequence[str]) -> None:
-        self._values = (action, *values)
+    def __init__(self, fixed: list[str], plain: list[str]) -> None:
+        self._fixed, self._plain = fixed, plain
         self._words: WordSet | None = None
         self._tokens: tuple[WordSet, WordSet] | None = None
-        if sum(map(len, self._values)) > _MOST_PUT_OFF:
+        if sum(map(len, fixed)) + sum(map(len, plain)) > _MOST_PUT_OFF:
             self._words, self._tokens = self.words, self._read_tokens()
-            self._values = ()
+            self._fixed = self._plain = []
 
     @property
     def words(self) -> WordSet:
         """The plain words."""
         if self._words is None:
-            self._words = word_set(set(map(str.lower, parted(*self._values)[1])))
+            self._words = word_set(set(map(str.lower, self._plain)))
         return self._words
 
     @property
@@ -42,13 +42,12 @@ class Terms:
 
     def _read_tokens(self) -> tuple[WordSet, WordSet]:
         if self._tokens is None:
-            fixed, plain = parted(*self._values)
-            names = token_set(set(fixed))
-            self._tokens = names, names | token_set(set(map(str.lower, plain)))
+            names = token_set(set(self._fixed))
+            self._tokens = names, names | token_set(set(map(str.lower, self._plain)))
         return self._tokens
 
 
-def parted(action: str, *values: str) -> tuple[list[str], list[str]]:
+def parted(action: str, values: Sequence[str]) -> tuple[list[str], list[str]]:
     """What of a call names certain things, the tool first, and its plain words."""
     fixed = [action]
     plain: list[str] = []

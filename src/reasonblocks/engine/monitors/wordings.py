@@ -110,10 +110,6 @@ class Wording:
         self.bits, marks = read_marks(words)
         """Its ideas."""
         self.count = self.bits.bit_count()
-        self.least = max(_FEWEST_COMMON, _SHARE * self.count)
-        """Ideas that another sentence has in common with it if both are about the same."""
-        self.sketch = _folded(self.bits)
-        """A few bits for its ideas, several of which may share one: two such are compared many times as fast."""
         if words[0] in THE_ONE or text.startswith("`"):
             marks |= ONLY
         self.marks = marks
@@ -123,6 +119,10 @@ class Wording:
         """Whether it has a verb, and is more than a plan or a guess."""
         if self.may_claim and marks & NO_CLAIM:
             self.may_claim = _has_parts(text, words)
+        self.least = max(_FEWEST_COMMON, _SHARE * self.count)
+        """Ideas that another sentence has in common with it if both are about the same."""
+        self.sketch = _folded(self.bits) if self.may_claim else 0
+        """A few bits for its ideas, several of which may share one: two such are compared many times as fast."""
         self.negated = marks & TURNS != 0 and sum(map(NEGATES.__contains__, words)) % 2 == 1
         compared = not marks & GUESS and len(words) <= _LONGEST_RESTATED and "?" not in text
         self.restates = (
