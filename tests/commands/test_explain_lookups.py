@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 
@@ -180,12 +180,13 @@ def test_what_a_server_gives_beyond_what_was_wanted_is_not_used_and_shown_as_suc
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.integers() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
-    max_leaves=12,
+    max_leaves=5,
 )
 NAMES = st.sampled_from("source tier pattern_id title similarity gate reason failure_type told near_misses".split())
 ODD = st.dictionaries(NAMES | st.text(max_size=5), JSON, max_size=8)
 
 
+@settings(max_examples=40)
 @given(missed=JSON | st.lists(ODD, max_size=5), not_compared=JSON | st.text())
 def test_whatever_a_server_adds_its_patterns_are_understood_and_the_account_is_small(
     missed: Any, not_compared: Any
@@ -200,6 +201,7 @@ def test_whatever_a_server_adds_its_patterns_are_understood_and_the_account_is_s
     assert len(json.dumps(account(made), ensure_ascii=False)) < 3_000
 
 
+@settings(max_examples=40)
 @given(candidates=JSON | st.lists(ODD, max_size=3), lookups=JSON | st.lists(ODD, max_size=3))
 def test_whatever_a_client_or_a_redaction_stored_is_explained_as_far_as_it_goes(candidates: Any, lookups: Any) -> None:
     """What has not our shape is passed over; nothing raises, and nothing reaches the terminal unprinted."""

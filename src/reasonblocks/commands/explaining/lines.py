@@ -140,8 +140,7 @@ def _gate_text(gate: GateDecision) -> str:
 
 def _lookup_lines(step: StepExplanation, width: int) -> Iterator[str]:
     """Who was asked, what came back and, where that is stored, what was rejected."""
-    asked = NOT_STORED if step.asked is None else ", ".join(step.asked) or "nobody"
-    yield from _labelled("asked", asked + _spent_text(step), width)
+    yield from _labelled("asked", NOT_STORED if step.asked is None else _asked_text(step.asked, step), width)
     made = step.lookups or []
     accounted = {lookup.source for lookup in made}
     for candidate in step.candidates:
@@ -162,10 +161,10 @@ def _lookup_lines(step: StepExplanation, width: int) -> Iterator[str]:
         yield from _now_lines(step.now, width)
 
 
-def _spent_text(step: StepExplanation) -> str:
-    """What was not asked since it is given once in a run; of E1 the gate tells."""
+def _asked_text(asked: Sequence[str], step: StepExplanation) -> str:
+    """Who was asked, and who was not since it is given once in a run; of E1 the gate tells."""
     spent = [f"{name} was given at step {number}" for name, number in step.given_before.items() if name != E1]
-    return f" ({', '.join(spent)})" if spent and step.asked is not None else ""
+    return (", ".join(asked) or "nobody") + (f" ({', '.join(spent)})" if spent else "")
 
 
 def _made_lines(lookup: LookupMade, found: Sequence[Candidate], width: int) -> Iterator[str]:
