@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -46,6 +46,7 @@ def cpu_of_all(processes: Sequence[psutil.Process]) -> float:
     total = 0.0
     for process in processes:
         for each in (process, *process.children(recursive=True)):
-            total += cpu_of(each)
+            with suppress(psutil.NoSuchProcess):  # it has ended since: its time is with the others that have
+                total += cpu_of(each)
         total += float(process.cpu_times().children_user + process.cpu_times().children_system)
     return total

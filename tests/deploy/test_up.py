@@ -124,10 +124,10 @@ def image_of(service: str) -> str:
 
 @pytest.mark.skipif(shutil.which("docker") is None, reason="there is no docker here")
 @pytest.mark.parametrize("words", [("deploy/up.sh", "one"), ("otel/up.sh", "jaeger")], ids=" ".join)
-def test_docker_itself_understands_what_it_is_told(words: tuple[str, ...], tmp_path: Path) -> None:
+def test_docker_itself_understands_what_it_is_told(words: tuple[str, ...], machine: Machine) -> None:
     """It looks at all options before it looks for a runtime, and a runtime is all it misses."""
-    variables = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "DOCKER_HOST": NOBODY, "DOCKER_BUILDKIT": "0"}
-    done = subprocess.run(words, cwd=files.HOUSE, env=variables, capture_output=True, text=True, check=False)
+    variables = {"HOME": str(machine.folder), "DOCKER_HOST": NOBODY, "DOCKER_BUILDKIT": "0"}
+    done = machine.call(*words, PATH=os.environ["PATH"], **variables)
     assert done.returncode != 0
     assert f"Cannot connect to the Docker daemon at {NOBODY}" in done.stderr
 
