@@ -8,10 +8,11 @@ whose model answers at once: how much is sent in one request depends on it. The 
 scores, so that each step has everything a span may tell: a step, its evaluation, a tool, seven events.
 
 Counted is the processor time of this whole process, of all its threads, until everything has left it: making events
-and spans, batching, encoding, sending, reading receipts. The first column is what a step takes on the agent's
-own thread (the ways take turns run by run, in any order; of all runs the lower quartile, since what else a machine does
-only ever adds); the second is all the rest, divided by the steps (the ways take turns round by round; of these the
-median). What receives is another process and is not counted; it says how much has come, which has to be everything.
+and spans, batching, encoding, sending, reading receipts. The first column is what a step takes on the agent's own
+thread (the ways take turns in any order, two runs each, of which the second counts; of all these the lower quartile,
+since what else a machine does only ever adds); the second is all the rest, divided by the steps (the ways take turns
+round by round; of these the median). What receives is another process and is not counted; it says how much has come,
+which has to be everything.
 "Without" is `live_streaming_enabled=False, otel=False`.
 
 - nobody listens: OpenTelemetry is loaded, but nobody has set a provider. Where it is not even loaded it costs less.
@@ -271,6 +272,7 @@ async def measured(receiver: Receiver, chosen: argparse.Namespace) -> dict[str, 
     for _ in range(chosen.rounds * chosen.runs):
         random.shuffle(turns)  # whoever comes after a busy one finds the caches full of that
         for name, way in turns:
+            await way.run(chosen.steps)  # an application has one way: its code and data are at hand
             await found[name].run(way, chosen.steps)
     for way in ways.values():
         await way.flush()

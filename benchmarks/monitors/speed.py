@@ -3,8 +3,10 @@
     python benchmarks/monitors/speed.py DATA_DIR [--runs N]
 
 DATA_DIR has recorded runs, one set per file (*.jsonl or *.jsonl.gz). All times are processor time of one process. For
-each set: the steps that `reasonblocks.replay` gets through in a second. Then how many times as much one more step
-costs at the end of a run of 300 steps as at the end of one of 30. Both ends have the same texts and take turns.
+each set: the steps that `reasonblocks.replay` gets through in a second, of runs that it has never seen, as the command
+does, and of the same runs again, when what is kept of words and sentences is there (the fastest of several times). Then
+how many times as much one more step costs at the end of a run of 300 steps as at the end of one of 30. Both ends have
+the same texts and take turns.
 """
 
 import argparse
@@ -35,23 +37,30 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--runs", type=int, default=20, help="of each set; the default is %(default)s")
     options = parser.parse_args()
-    print(f"{'set':24}{'runs':>6}{'steps':>8}{'steps per second and core':>28}")
+    print(f"{'':38}steps per second and core")
+    print(f"{'set':24}{'runs':>6}{'steps':>8}{'first time':>14}{'again':>12}")
     texts: list[ObservedStep] = []
-    all_runs, all_steps, all_seconds = 0, 0, 0.0
+    lines: list[tuple[int, int, float, float]] = []
     for path in sorted(options.data.glob("*.jsonl*")):
         runs = list(islice(read_runs(path), options.runs))
-        steps, taken = sum(len(run.steps) for run in runs), fastest(runs)
-        print(f"{path.name.partition('.')[0]:24}{len(runs):6}{steps:8}{steps / taken:28,.0f}")
-        all_runs, all_steps, all_seconds = all_runs + len(runs), all_steps + steps, all_seconds + taken
+        line = len(runs), sum(len(run.steps) for run in runs), *replays(runs)
+        tell(path.name.partition(".")[0], *line)
+        lines.append(line)
         texts += observed(runs)
-    print(f"{'all':24}{all_runs:6}{all_steps:8}{all_steps / all_seconds:28,.0f}")
+    all_runs, all_steps, first, again = zip(*lines, strict=True)
+    tell("all", sum(all_runs), sum(all_steps), sum(first), sum(again))
     short, long = ends(texts)
     print(f"\nOne more step costs {short * 1e6:.0f} us after {SHORT} steps and {long * 1e6:.0f} us after {LONG}.")
     print(f"Ratio: {long / short:.2f}")
 
 
-def fastest(runs: list[RecordedRun]) -> float:
-    """The seconds that the fastest of several replays takes; the first one only fills what is kept of words."""
+def tell(name: str, runs: int, steps: int, first: float, again: float) -> None:
+    """Print one line."""
+    print(f"{name:24}{runs:6}{steps:8}{steps / first:14,.0f}{steps / again:12,.0f}")
+
+
+def replays(runs: list[RecordedRun]) -> tuple[float, float]:
+    """The seconds that the first replay takes, and the fastest of several more."""
     player = Player()
 
     def replay_all() -> None:
@@ -59,8 +68,7 @@ def fastest(runs: list[RecordedRun]) -> float:
             player.replay(run)
 
     with collecting_rarely():
-        replay_all()
-        return min(seconds(replay_all) for _ in range(ROUNDS))
+        return seconds(replay_all), min(seconds(replay_all) for _ in range(ROUNDS))
 
 
 def ends(texts: list[ObservedStep]) -> tuple[float, float]:
