@@ -9,15 +9,16 @@ import ssl
 import subprocess
 import threading
 from pathlib import Path
-from types import TracebackType
+
+from support.served import Served
 
 
-class Elsewhere:
+class Elsewhere(Served):
     """Takes `CONNECT host:443`, answers in TLS as that host, and passes what is said to a port of this machine."""
 
     def __init__(self, host: str, port: int, folder: Path) -> None:
         self.host = host
-        self.port = port
+        self.leads_to = port
         self.certificate = folder / "certificate.pem"
         """Whom a client has to trust."""
         key = folder / "key.pem"
@@ -27,25 +28,14 @@ class Elsewhere:
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(self.certificate, key)
         handler = type("Handler", (_Handler,), {"elsewhere": self})
-        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-
-    def __enter__(self) -> Elsewhere:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler)
+        server.daemon_threads = True
+        super().__init__(server)
 
     @property
     def proxy(self) -> str:
         """What `HTTPS_PROXY` is set to."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"http://127.0.0.1:{self.port}"
 
 
 class _Handler(socketserver.StreamRequestHandler):
@@ -62,7 +52,7 @@ class _Handler(socketserver.StreamRequestHandler):
         self.wfile.write(b"HTTP/1.1 200 Connected\r\n\r\n")
         with (
             self.elsewhere.context.wrap_socket(self.connection, server_side=True) as client,
-            socket.create_connection(("127.0.0.1", self.elsewhere.port)) as server,
+            socket.create_connection(("127.0.0.1", self.elsewhere.leads_to)) as server,
         ):
             back = threading.Thread(target=_pass, args=(server, client), daemon=True)
             back.start()

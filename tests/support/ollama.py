@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 
 from reasonblocks.engine.embedding.adapter import resolve_embedder
+from support.served import Served
 
 
-class Ollama:
+class Ollama(Served):
     """Answers until it is left, and keeps which models it was asked for."""
 
     def __init__(self) -> None:
@@ -18,24 +18,12 @@ class Ollama:
         self.embedder = resolve_embedder("minilm")
         self.alone = threading.Lock()
         handler = type("Handler", (_Handler,), {"ollama": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-
-    def __enter__(self) -> Ollama:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        super().__init__(ThreadingHTTPServer(("127.0.0.1", 0), handler))
 
     @property
     def url(self) -> str:
         """What `OLLAMA_HOST` is set to."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"http://127.0.0.1:{self.port}"
 
 
 class _Handler(BaseHTTPRequestHandler):

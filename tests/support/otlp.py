@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Any
 
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
@@ -17,6 +16,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
 from opentelemetry.proto.trace.v1 import trace_pb2
+
+from support.served import Served
 
 STATUS = {0: "", 1: " OK", 2: " ERROR"}
 KINDS = {1: "internal", 2: "server", 3: "client", 4: "producer", 5: "consumer"}
@@ -64,7 +65,7 @@ class Span:
     resource: dict[str, Any] = field(repr=False)
 
 
-class Collector:
+class Collector(Served):
     """Receives spans and metrics until it is left, on any port unless one is named."""
 
     def __init__(self, port: int = 0) -> None:
@@ -73,24 +74,7 @@ class Collector:
         self._metrics: list[Metric] = []
         self._changed = threading.Condition()
         handler = type("Handler", (Handler,), {"collector": self})
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
-
-    def __enter__(self) -> Collector:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
-
-    @property
-    def port(self) -> int:
-        """Where it listens."""
-        return int(self._server.server_address[1])
+        super().__init__(ThreadingHTTPServer(("127.0.0.1", port), handler))
 
     @property
     def url(self) -> str:

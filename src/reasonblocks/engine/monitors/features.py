@@ -227,12 +227,6 @@ def read_step(
     result = _head_and_tail(step.observation, _RESULT_HEAD, _RESULT_TAIL)
     heard = set(split(result))
     result_words = word_set(heard)
-    origin = NO_IDS
-    if provenance is not None:
-        if action:
-            origin = provenance.watch(arguments, step.observation, result_words)
-        else:
-            origin = provenance.listen(thought, step.observation)
     failed = step.is_error or (not heard.isdisjoint(_FAILURE_WORDS) and _says_failed(result))
     return StepFeatures(
         index=index,
@@ -263,8 +257,17 @@ def read_step(
         unfinished=len(result) <= _LONGEST_STATUS and _says_unfinished(result, heard),
         topic=read_topic(thought, words, codes, looked_at, given, result, heard),
         speaks_only=not action,
-        origin=origin,
+        origin=_origin(provenance, action, arguments, thought, step.observation, result_words),
     )
+
+
+def _origin(
+    provenance: Provenance | None, action: str, arguments: str, thought: str, observation: str, heard: WordSet
+) -> Origin:
+    """Where the ids of a step come from, which is known from now on."""
+    if provenance is None:
+        return NO_IDS
+    return provenance.watch(arguments, observation, heard) if action else provenance.listen(thought, observation)
 
 
 def quote(text: str, limit: int = _QUOTE) -> str:
