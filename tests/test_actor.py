@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from reasonblocks.runtime.actor import Actor, Portion
+from reasonblocks.runtime.actor import COMPANY, Actor, Portion
 from reasonblocks.runtime.contain import incidents
 from reasonblocks.runtime.mailbox import Mailbox
 from reasonblocks.runtime.supervisor import runtime
@@ -120,6 +120,46 @@ def test_c41_what_a_dismissed_actor_had_in_hand_is_handled_by_its_next_start() -
     runtime.dismiss(actor)
     assert sorted([*actor.handled, *(number for number, _ in actor.aside)]) == [0, 1, 2, 3]
     assert actor.handled[-3:] == [1, 2, 3]
+
+
+class Sociable(Counting):
+    """Waits for company, and notes how many came together."""
+
+    def __init__(self) -> None:
+        super().__init__({})
+        self._most = COMPANY
+        self.portions: list[int] = []
+
+    def linger_seconds(self) -> float:
+        return 0.3
+
+    async def handle(self, messages: deque[Message]) -> None:
+        self.portions.append(len(messages))
+        await super().handle(messages)
+
+
+def test_few_messages_wait_for_company_also_at_the_start() -> None:
+    """Those that come soon after each other are handled together, after a start as after a pause."""
+    actor = Sociable()
+    for _ in range(2):
+        for number in range(5):
+            actor.post(number)
+            time.sleep(0.005)
+        actor.wait_for(5)
+        actor.handled.clear()
+    runtime.dismiss(actor)
+    assert [portion for portion in actor.portions if portion] == [5, 5]
+
+
+def test_many_messages_wait_for_nobody() -> None:
+    """What is enough for several portions is handled at once."""
+    actor = Sociable()
+    begin = time.monotonic()
+    actor.post(*range(5 * COMPANY))
+    actor.wait_for(5 * COMPANY)
+    took = time.monotonic() - begin
+    runtime.dismiss(actor)
+    assert took < 4 * actor.linger_seconds()
 
 
 def test_a_portion_shrinks_to_one_and_grows_again() -> None:

@@ -65,6 +65,7 @@ def test_c40_the_runtime_starts_on_first_use_and_goes_with_close(standin: Standi
     During a run there is one, besides that of the spool, which looks once what others left and ends.
     """
     runtime.release()
+    standin.wait_for(lambda: our_threads() == [])  # an embedder that an earlier test used rests after a second
     rb = ReasonBlocks(standin.key, base_url=standin.url, step_timeout=5.0)
     agent = agent_of(rb)
     assert our_threads() == []

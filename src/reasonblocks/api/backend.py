@@ -55,7 +55,7 @@ class Destination(Protocol):
 
     @property
     def linger_seconds(self) -> float:
-        """How long the first event after a pause waits for company."""
+        """How long a few events wait for company."""
 
     @property
     def losses(self) -> bool:

@@ -22,6 +22,7 @@ from .patterns.retrieval import Retriever
 from .profiles import Profiles
 from .runs.live import Live
 from .runs.prefixes import Prefixes
+from .runs.rehearsal import rehearse
 from .runs.relay import Relay
 from .runs.scoring import weighing
 from .runs.service import Runs
@@ -106,7 +107,7 @@ class Engine:
             engine._parts.push_async_callback(engine._news.aclose)
             await prepare(database)
             await engine._news.open()
-            await engine._transactions.open()
+            await engine._transactions.open(rehearse)
             await engine.patterns.import_library(library)
             await engine._load()
             engine._start()

@@ -12,6 +12,8 @@ from .mailbox import Item, Mailbox
 
 CRASHES_ALLOWED = 3
 """How often handling one message may crash before it is set aside."""
+COMPANY = 100
+"""So many messages wait for no more of them."""
 
 
 class Portion:
@@ -63,7 +65,7 @@ class Actor(ABC, Generic[Item]):
         return ()
 
     def linger_seconds(self) -> float:
-        """How long the first message after a pause waits for company."""
+        """How long a few messages wait for company."""
         return 0.0
 
     def hurry(self) -> None:
@@ -98,11 +100,10 @@ class Actor(ABC, Generic[Item]):
     async def _work(self, ready: asyncio.Event) -> None:
         while True:
             if not self._under_way:
-                self._under_way.extend(self.mailbox.take(self._most, self._most_bytes))
-            if not self._under_way:
-                if self.through():
-                    return
-                await ready.wait()
+                if not len(self.mailbox):
+                    if self.through():
+                        return
+                    await ready.wait()
                 await self._linger()
                 ready.clear()
                 self._under_way.extend(self.mailbox.take(self._most, self._most_bytes))
@@ -114,7 +115,7 @@ class Actor(ABC, Generic[Item]):
         hurried = self._hurried[1]
         hurried.clear()  # whoever is in a hurry by now says so in `linger_seconds`
         seconds = self.linger_seconds()
-        if seconds <= 0:
+        if seconds <= 0 or len(self.mailbox) >= COMPANY:
             await asyncio.sleep(0)
             return
         with contextlib.suppress(TimeoutError):

@@ -213,7 +213,7 @@ class TelemetryStream(Actor[Parcel]):
         return work
 
     def linger_seconds(self) -> float:
-        """The first event after a pause waits for company, unless somebody waits for it."""
+        """A few events wait for company, unless somebody waits for them."""
         return 0.0 if self._accounts.awaited or self._spilling or self._retiring else self._backend.linger_seconds
 
     def through(self) -> bool:

@@ -17,29 +17,22 @@ class InsertNew:
     """Rows of a table; those that are there already are left as they are."""
 
     def __init__(self, table: Table, names: Sequence[str]) -> None:
-        self._sql = {name: rows.insert(table, names) for name, rows in ROWS.items()}
+        self._insert = {name: rows.insert(table, names) for name, rows in ROWS.items()}
 
     def run(self, connection: Connection, rows: list[tuple[Any, ...]]) -> int:
         """Insert them; how many are new."""
-        return _run(connection, self._sql, rows)
+        return self._insert[connection.dialect.name](connection, rows) if rows else 0
 
 
 class UpdateEach:
     """Columns of rows, each of which is found by its key, the last value of its tuple."""
 
     def __init__(self, table: Table, names: Sequence[str], key: str = "id") -> None:
-        self._sql = {name: rows.update(table, names, key) for name, rows in ROWS.items()}
+        self._update = {name: rows.update(table, names, key) for name, rows in ROWS.items()}
 
     def run(self, connection: Connection, rows: list[tuple[Any, ...]]) -> int:
         """Change them; how many there were."""
-        return _run(connection, self._sql, rows)
-
-
-def _run(connection: Connection, sql: dict[str, str], rows: list[tuple[Any, ...]]) -> int:
-    if not rows:
-        return 0
-    database = connection.dialect.name
-    return connection.exec_driver_sql(sql[database], ROWS[database].parameters(rows)).rowcount
+        return self._update[connection.dialect.name](connection, rows) if rows else 0
 
 
 class PreparedQuery:

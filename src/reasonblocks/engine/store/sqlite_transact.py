@@ -36,12 +36,12 @@ class SqliteTransactions(Transactions):
         self._engine: Engine | None = None
         """On its own thread, as everything that touches it."""
 
-    async def open(self) -> None:
+    async def open(self, rehearsal: Callable[[Connection], object] | None = None) -> None:
         """Make the connection, so that the first transaction does not have to; takes nobody's turn for long."""
         async with self._database.writer:
             self._refuse_if_closed()
             self._thread = self._thread or _thread()
-            await asyncio.get_running_loop().run_in_executor(self._thread, self._connect)
+            await asyncio.get_running_loop().run_in_executor(self._thread, self._connect, rehearsal)
 
     async def run(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in a transaction: committed when this returns, undone when `work` raises.
@@ -80,10 +80,15 @@ class SqliteTransactions(Transactions):
         if self._closed:
             raise StoreError("the database is closed: its engine was closed; open another one")
 
-    def _connect(self) -> None:
-        """Have a connection that knows the tables; a database that cannot be read is for whoever needs it."""
-        with contextlib.suppress(DBAPIError, sqlite3.Error), contextlib.closing(self._opened().raw_connection()) as raw:
-            raw.cursor().execute("SELECT count(*) FROM sqlite_master").close()
+    def _connect(self, rehearsal: Callable[[Connection], object] | None) -> None:
+        """Have a connection that knows the tables; a database that cannot be used is for whoever needs it."""
+        with contextlib.suppress(DBAPIError, sqlite3.Error):
+            with contextlib.closing(self._opened().raw_connection()) as raw:
+                raw.cursor().execute("SELECT count(*) FROM sqlite_master").close()
+            if rehearsal is not None:
+                with self._opened().connect() as connection, connection.begin() as undone:
+                    rehearsal(connection)
+                    undone.rollback()
 
     def _opened(self) -> Engine:
         if self._engine is None:

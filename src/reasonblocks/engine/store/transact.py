@@ -12,8 +12,11 @@ T = TypeVar("T")
 class Transactions(ABC):
     """Runs functions of a connection, each in a transaction that may write."""
 
-    async def open(self) -> None:  # noqa: B027  there may be nothing to do
-        """Have a connection, so that the first transaction does not have to make one."""
+    async def open(self, rehearsal: Callable[[Connection], object] | None = None) -> None:  # noqa: B027  it may be nothing
+        """Have a connection, so that the first transaction does not have to make one.
+
+        Where statements are prepared in this process, a rehearsal prepares them: it is run, and undone.
+        """
 
     @abstractmethod
     async def run(self, work: Callable[[Connection], T]) -> T:
