@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasonblocks.engine.embedding.screen import MOST_PATTERNS, THRESHOLD, LexicalScreen
+from reasonblocks.engine.embedding.screen import MOST_LANES, MOST_PATTERNS, THRESHOLD, LexicalScreen
 from reasonblocks.engine.embedding.vocabulary import has_words, stems
 
 LOOP = (
@@ -79,10 +79,14 @@ def test_words_of_very_many_patterns_are_left_out() -> None:
 WORDS = st.lists(st.sampled_from(f"{LOOP} {CHURN} {HEALTHY} \n \n".split(" ")), max_size=200).map(" ".join)
 
 
-@given(st.one_of(st.text(), WORDS))
-def test_any_text_has_a_score(text: str) -> None:
-    """Whatever an agent says, the screen answers, by the score."""
-    screen = LexicalScreen.build([LOOP, CHURN])
+SMALL = LexicalScreen.build([LOOP, CHURN])
+LARGE = LexicalScreen.build([LOOP, CHURN, *(f"{HEALTHY} {'abcdefghij'[n % 10] * n}" for n in range(MOST_LANES))])
+
+
+@pytest.mark.parametrize("screen", [SMALL, LARGE])
+@given(text=st.one_of(st.text(), WORDS))
+def test_any_text_has_a_score(screen: LexicalScreen, text: str) -> None:
+    """Whatever an agent says, and however many patterns there are, the screen answers by the score."""
     assert 0.0 <= screen.score(text) <= 1.0
     assert screen.passes(text) == (screen.score(text) >= THRESHOLD)
 

@@ -1,6 +1,7 @@
 """Words as the screen sees them: stems, without those that say nothing, and how common some of them are."""
 
 import re
+from functools import lru_cache
 
 _STOP = frozenset(
     "a about after again all also am an and another any are as at be been before being both but by can could d did do "
@@ -38,6 +39,8 @@ _LONGEST_WORD = 40
 """Longer ones are blobs."""
 _MOST_WORDS = 20_000
 """Words whose stem is remembered; hostile text must not fill the memory."""
+_MOST_LINES, _LONGEST_LINE = 1_024, 2_000
+"""Lines whose stems are remembered: an agent's last thoughts are looked at again after each of the next ones."""
 _BLANKS = bytes(code if chr(code).isalpha() or code > 127 else 32 for code in range(256))
 """Whatever parts words, as a table over UTF-8: many times as fast as matching an expression, in any language."""
 _MARKS = re.compile(rb"\xc2.|\xe2[\x80-\x9f].", re.DOTALL)
@@ -73,12 +76,20 @@ _shares = {_stem(word): share for share, words in _COMMON_WORDS.items() for word
 
 def stems(text: str) -> set[str]:
     """The stems of a text, but for words that say nothing."""
-    encoded = text.lower().encode("utf-8", "replace")
-    if not text.isascii():
-        encoded = _MARKS.sub(b" ", encoded)
-    found = set(map(_stems.__getitem__, set(encoded.translate(_BLANKS).split())))
-    found.discard("")
+    found: set[str] = set()
+    for line in text.splitlines():
+        found |= _known_stems(line) if len(line) <= _LONGEST_LINE else _stems_in(line)
     return found
+
+
+def _stems_in(line: str) -> frozenset[str]:
+    encoded = line.lower().encode("utf-8", "replace")
+    if not line.isascii():
+        encoded = _MARKS.sub(b" ", encoded)
+    return frozenset(filter(None, map(_stems.__getitem__, set(encoded.translate(_BLANKS).split()))))
+
+
+_known_stems = lru_cache(_MOST_LINES)(_stems_in)
 
 
 def common_share(stem: str) -> float:
