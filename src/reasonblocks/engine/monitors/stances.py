@@ -40,7 +40,7 @@ _ARGUMENTS = re.compile(r"(?<=\w)\([^()\n]{0,60}\)")
 _ASIDE = re.compile(r"\((#?\w+)\)")
 """An id in brackets."""
 _MARKS = r"[;,:]\s|\s[-\u2013\u2014]\s|\s\(|(?<!\()\)|\u2014"
-_BETWEEN = "although and because but hence since so therefore though whereas which while"
+_BETWEEN = "after although and because but during given hence since so therefore though whereas which while"
 _JOINS = frozenset(_BETWEEN.split())
 _PARTS = re.compile(_MARKS)
 _JOINED_PARTS = re.compile(rf"{_MARKS}|\b(?:{'|'.join(_BETWEEN.split() + _BETWEEN.title().split())})\b")
