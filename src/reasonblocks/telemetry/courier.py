@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import islice
 
 from ..api.backend import Destination
 from ..api.wire import BODY_ROOM
@@ -13,11 +14,10 @@ from ..runtime.contain import incidents
 from .accounts import Accounts
 from .lanes import Lanes
 from .losses import Losses
+from .odds import Odds
 from .parcel import Origin, Parcel
 from .pause import Pause
 
-TRIES = 3
-"""How often a server may fail over one event alone, while it takes others, before that one is set aside."""
 PATIENCE_WITHIN_A_RUN = 1.0
 """Seconds of failure before an event is tried ahead of another one of its own run. A server that comes back in between
 gets the two in the wrong order, so this is for one that does not."""
@@ -36,6 +36,7 @@ class Courier:
         self._accounts = accounts
         self._losses = losses
         self._portion = Portion(MAX_EVENTS)
+        self._odds = Odds()
         self.pause = Pause()
         self.lanes = Lanes(self)
 
@@ -77,8 +78,8 @@ class Courier:
         except Unavailable as unavailable:
             self.failed(unavailable, began)
             self._portion.shrink(len(piece))
-            if len(piece) == 1 and self.suspicious(piece[0], unavailable):
-                piece[0].doubted = await self._takes_another(parcels, more)
+            if len(piece) == 1 and self.suspicious(piece[0], unavailable) and await self._takes_another(parcels, more):
+                self.strike(piece[0], unavailable)
         except Exception as error:
             self._portion.shrink(len(piece))
             if len(piece) > 1 or not self.crashed(piece[0], error):
@@ -115,6 +116,7 @@ class Courier:
         return True
 
     def _succeeded(self, piece: Sequence[Parcel], refused: Sequence[tuple[int, str]]) -> None:
+        self._odds.note(failed=False)
         self.pause.end()
         self._portion.grow()
         if not refused:
@@ -136,9 +138,10 @@ class Courier:
 
     async def _takes_another(self, parcels: deque[Parcel], more: More) -> bool:
         """Whether the server takes some other event, which tells the one that it cannot take from an outage."""
-        if len(parcels) < 2:
-            await more(parcels)
         other = _other(parcels, within_run=self.may_overtake())
+        if other is None:
+            await more(parcels)
+            other = _other(parcels, within_run=self.may_overtake())
         if other is None or not self._ready(other):
             return False
         began = time.monotonic()
@@ -159,6 +162,8 @@ class Courier:
         """Deliver one event by its single route."""
         if parcel.origin is not Origin.OURS:
             await self._backend.send(parcel.content())
+            if not parcel.failures:
+                self._odds.note(failed=False)
         self.pause.end()
         self._accounts.settle(parcel)
 
@@ -174,17 +179,20 @@ class Courier:
         self._accounts.settle(parcel, f"refused with {refusal.status}")
 
     def suspicious(self, parcel: Parcel, unavailable: Unavailable) -> bool:
-        """Whether the server has failed over this event alone often enough to ask whether it takes another.
-
-        If it did, and fails over this one once more, the event is set aside.
-        """
+        """Whether the server has failed over this event alone before, so that it matters whether it takes another."""
         if not unavailable.failed:
-            parcel.failures, parcel.doubted = 0, False
+            parcel.failures = parcel.strikes = 0
             return False
+        if not parcel.failures:
+            self._odds.note(failed=True)
         parcel.failures += 1
-        if parcel.failures >= TRIES and parcel.doubted:
+        return parcel.failures > 1
+
+    def strike(self, parcel: Parcel, unavailable: Unavailable) -> None:
+        """The server failed over this event again, though it takes others; set it aside if that cannot be chance."""
+        parcel.strikes += 1
+        if self._odds.rule_out(parcel.strikes):
             self.set_aside(parcel, unavailable)
-        return parcel.failures >= TRIES - 1 and not parcel.done
 
     def may_overtake(self) -> bool:
         """Whether it has failed long enough to try an event ahead of another one of its own run."""
@@ -208,7 +216,7 @@ class Courier:
 
 def _other(parcels: deque[Parcel], *, within_run: bool) -> Parcel | None:
     """An event behind the first one that may be delivered before it: not of a run that does not exist yet."""
-    waiting = [parcel for parcel, _ in zip(parcels, range(MOST_LOOKED_AT), strict=False) if not parcel.done]
+    waiting = list(islice((parcel for parcel in parcels if not parcel.done), MOST_LOOKED_AT))
     if len(waiting) < 2:
         return None
     first = waiting[0]

@@ -86,8 +86,11 @@ class Lanes:
             except Unavailable as unavailable:
                 courier.failed(unavailable, began)
                 if courier.suspicious(parcel, unavailable):
-                    parcel.doubted = self._arrivals > arrivals or await self._takes_another(lane)
-                    self.at_a_loss = not parcel.doubted
+                    taken = self._arrivals > arrivals or await self._takes_another(lane)
+                    arrivals = self._arrivals
+                    self.at_a_loss = not taken
+                    if taken:
+                        courier.strike(parcel, unavailable)
                 self._moved.set()
             except Exception as error:
                 incidents.note("telemetry", error)

@@ -43,8 +43,8 @@ class Parcel:
     """Whether it is dealt with, one way or the other."""
     failures: int = 0
     """How often the server, asked for this one alone, answered that something is wrong with itself."""
-    doubted: bool = False
-    """Whether it took another one between two of these failures."""
+    strikes: int = 0
+    """How many of these failures came after it had taken another one."""
     crashes: int = 0
 
     def content(self) -> Event:
