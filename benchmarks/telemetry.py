@@ -1,6 +1,7 @@
 """What telemetry and spans cost a step: processor time over the same pipeline without them, in one run.
 
-    python benchmarks/telemetry.py [--rounds 9] [--runs 25] [--steps 10] [--rest 250] [--metrics] [--check]
+    python benchmarks/telemetry.py [--turns 500] [--rounds 12] [--runs 25] [--steps 10] [--rest 250] [--metrics]
+        [--only WAY ...] [--check]
 
 Every way calls the hooks of the same runs as LangChain would, without LangChain, whose own work is ten times ours. The
 ways take turns. After every five runs there is a rest, so that about as many steps come in a second as from agents
@@ -8,11 +9,14 @@ whose model answers at once: how much is sent in one request depends on it. The 
 scores, so that each step has everything a span may tell: a step, its evaluation, a tool, seven events.
 
 Counted is the processor time of this whole process, of all its threads, until everything has left it: making events
-and spans, batching, encoding, sending, reading receipts. The first column is what a step takes on the agent's own
-thread (the ways take turns in any order, two runs each, of which the second counts; of all these the lower quartile,
-since what else a machine does only ever adds); the second is all the rest, divided by the steps (the ways take turns
-round by round; of these the median). What receives is another process and is not counted; it says how much has come,
-which has to be everything.
+and spans, batching, encoding, sending, reading receipts, recording what metrics tell. The first column is what a step
+takes on the agent's own thread (the ways take turns in any order, two runs each, of which the second counts); the
+second is all the rest, divided by the steps (the ways take turns round by round). What receives is another process and
+is not counted; it says how much has come, which has to be everything.
+
+Both columns are medians. "Added" is not their difference, for a machine may be half as fast a minute later: it is the
+median of what a way took more than another in the same turn, and in the same round. Behind it is how far that may be
+off: 95 times of 100 the median of very many turns and rounds is within it, as far as the machine is fair to all.
 "Without" is `live_streaming_enabled=False, otel=False`.
 
 - nobody listens: OpenTelemetry is loaded, but nobody has set a provider. Where it is not even loaded it costs less.
@@ -25,6 +29,7 @@ which has to be everything.
 import argparse
 import asyncio
 import gc
+import math
 import random
 import statistics
 import sys
@@ -137,6 +142,9 @@ class Ours:
     async def flush(self) -> None:
         """Have everything leave the process; nothing is torn down, for that is no cost of a step."""
         await self._hooks.aclose()
+        measured = self._rb._tracing and self._rb._tracing.metrics._instruments
+        if measured is not None:
+            measured._record()  # as the export of metrics does once a minute
         if self._provider is not None:
             await asyncio.to_thread(self._provider.force_flush)
 
@@ -229,7 +237,9 @@ class Found:
     counts: Counts = field(default_factory=Counts)
 
     async def run(self, way: Way, steps: int) -> None:
-        """One run, by itself."""
+        """One run, by itself. Before it the event loop has its turn, as while a model is called: until then it keeps
+        the timers of all steps, and the runs with them."""
+        await asyncio.sleep(0)
         before = time.thread_time()
         await way.run(steps)
         self.on_thread.append((time.thread_time() - before) * 1000 / steps)
@@ -249,12 +259,39 @@ class Found:
     @property
     def parts(self) -> tuple[float, float]:
         """What a step costs on the agent's thread, and elsewhere."""
-        return statistics.quantiles(self.on_thread, n=4)[0], statistics.median(self.elsewhere)
+        return statistics.median(self.on_thread), statistics.median(self.elsewhere)
 
     @property
     def cost(self) -> float:
         """Both together."""
         return sum(self.parts)
+
+    def over(self, other: "Found") -> "Added":
+        """What it costs more than another."""
+        return _added(self.on_thread, other.on_thread) + _added(self.elsewhere, other.elsewhere)
+
+
+@dataclass(frozen=True)
+class Added:
+    """What one way costs more than another, in milliseconds for one step, and how far that may be off."""
+
+    cost: float
+    off: float
+
+    def __add__(self, other: "Added") -> "Added":
+        return Added(self.cost + other.cost, math.hypot(self.off, other.off))
+
+    def __str__(self) -> str:
+        return f"{self.cost:.3f} ± {self.off:.3f}"
+
+
+def _added(ones: Sequence[float], others: Sequence[float]) -> Added:
+    """The median of the differences of what was measured one after the other.
+
+    Its interval is that of the notches in box plots (McGill, Tukey and Larsen 1978), of one median by itself.
+    """
+    lower, middle, upper = statistics.quantiles([one - other for one, other in zip(ones, others, strict=True)], n=4)
+    return Added(middle, 1.96 * 1.25 * (upper - lower) / 1.35 / math.sqrt(len(ones)))
 
 
 async def measured(receiver: Receiver, chosen: argparse.Namespace) -> dict[str, Found]:
@@ -269,7 +306,7 @@ async def measured(receiver: Receiver, chosen: argparse.Namespace) -> dict[str, 
     gc.collect()
     gc.freeze()
     turns = list(ways.items())
-    for _ in range(chosen.rounds * chosen.runs):
+    for _ in range(chosen.turns):
         random.shuffle(turns)  # whoever comes after a busy one finds the caches full of that
         for name, way in turns:
             await way.run(chosen.steps)  # an application has one way: its code and data are at hand
@@ -277,7 +314,8 @@ async def measured(receiver: Receiver, chosen: argparse.Namespace) -> dict[str, 
     for way in ways.values():
         await way.flush()
     for _ in range(chosen.rounds):
-        for name, way in ways.items():
+        random.shuffle(turns)
+        for name, way in turns:
             before = await asyncio.to_thread(receiver.counts)
             await found[name].round(way, chosen)
             found[name].counts.add(before, await asyncio.to_thread(receiver.counts))
@@ -291,7 +329,8 @@ async def measured(receiver: Receiver, chosen: argparse.Namespace) -> dict[str, 
 def main() -> None:
     """Print one line per way: what a step costs, what that is more than without, and as a ratio."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--turns", type=int, default=500, help="of each way on the agent's thread")
+    parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--runs", type=int, default=25, help="of each way in a round")
     parser.add_argument("--steps", type=int, default=10, help="of each run")
     parser.add_argument("--rest", type=float, default=250.0, help="milliseconds after every five runs")
@@ -327,12 +366,13 @@ def _check(name: str, counts: Counts, runs: int, steps: int) -> None:
 
 
 def _print(found: dict[str, Found]) -> None:
-    print(f"{'CPU per step, ms':38}{'on thread':>10}{'elsewhere':>10}{'both':>8}{'added':>8}{'ratio':>7}", end="")
+    print(f"{'CPU per step, ms':38}{'on thread':>10}{'elsewhere':>10}{'both':>8}{'added':>16}{'ratio':>7}", end="")
     print(f"{'events a request':>18}{'spans a request':>17}")
-    base = found[WITHOUT].cost
+    base = found[WITHOUT]
     for name, one in found.items():
         print(f"{name:38}{one.parts[0]:10.3f}{one.parts[1]:10.3f}{one.cost:8.3f}", end="")
-        print(f"{one.cost - base:8.3f}{one.cost / base:7.2f}" if "by hand" not in name else f"{'':15}", end="")
+        added = one.over(base)
+        print(f"{added!s:>16}{1 + added.cost / base.cost:7.2f}" if "by hand" not in name else f"{'':23}", end="")
         counts = one.counts
         print(f"{_each(counts.events, counts.deliveries):>18}{_each(counts.spans, counts.exports):>17}")
 
@@ -342,9 +382,9 @@ def _bars(found: dict[str, Found]) -> Iterator[tuple[str, bool]]:
     bars = [(name, WITHOUT, BAR) for name in (TOGETHER, EXPORTED)] + [(name, ALONE, QUIET_BAR) for name in QUIET]
     for name, against, bar in bars:
         if name in found and against in found:
-            over = found[name].cost - found[against].cost
-            print(f"{'ok' if over <= bar else 'MISSED':8}{name}: {over:.3f} ms over {against}, bar {bar} ms")
-            yield name, over <= bar
+            over = found[name].over(found[against])
+            print(f"{'ok' if over.cost <= bar else 'MISSED':8}{name}: {over} ms over {against}, bar {bar} ms")
+            yield name, over.cost <= bar
 
 
 def _each(items: int, requests: int) -> str:

@@ -38,18 +38,14 @@ class Inside:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         token = self._span_token
-        if type(token) is Token:
-            _reset(token)
-        elif token is not None:
-            _detach(token)
-        _reset(self._run_token)
-
-
-def _reset(token: Token[Any]) -> None:
-    try:  # noqa: SIM105  `suppress` is the slower one, and this runs several times a step
-        token.var.reset(token)
-    except ValueError:
-        pass
+        try:
+            if type(token) is Token:
+                token.var.reset(token)
+            elif token is not None:
+                _detach(token)
+            current_run.reset(self._run_token)
+        except ValueError:  # another context; then it is for both, which were set in the same
+            pass
 
 
 def _detach(token: Any) -> None:

@@ -6,12 +6,12 @@ spans did. Light spans that nobody but us has written to are `shorthand.py`'s; t
 
 import itertools
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from . import shorthand
 from .light import LightSpan
-from .protobuf import Attributes, Names, counted, field, fixed64, start, state, text
+from .protobuf import Attributes, Names, Starts, counted, field, fixed64, start, state, text
 
 _times = struct.Struct("<BQBQ").pack
 _KINDS = {
@@ -26,6 +26,7 @@ _LOCAL, _REMOTE = b"\x85\x01\x00\x01\x00\x00", b"\x85\x01\x00\x03\x00\x00"
 _of_spans, _of_events, _of_links = Attributes(0x4A), Attributes(0x1A), Attributes(0x22)
 _of_resources, _of_scopes = Attributes(0x0A), Attributes(0x1A)
 _span_names, _event_names = Names(0x2A), Names(0x12)
+_span_starts = Starts(0x12)
 
 
 def request(spans: Iterable[Any]) -> bytes:
@@ -41,8 +42,7 @@ def request(spans: Iterable[Any]) -> bytes:
             last = key
             written = groups.setdefault(key, (one.resource, one.instrumentation_scope, []))[2]
         body = (light and shorthand.span(one, shared)) or span(one)
-        written.append(start(0x12, len(body)))
-        written.append(body)
+        written += (_span_starts[len(body)], body)
     return b"".join(itertools.chain.from_iterable(_group(*group) for group in groups.values()))
 
 
@@ -73,7 +73,7 @@ def span(one: Any) -> bytes:
         _times(0x39, one.start_time, 0x41, one.end_time),
     )
     parts += _of_spans.of(one.attributes or {})
-    parts += map(event, one.events)
+    parts += _events(one)
     parts += map(_link, one.links)
     parts += (
         counted(0x50, one.dropped_attributes),
@@ -85,15 +85,15 @@ def span(one: Any) -> bytes:
     return b"".join(parts)
 
 
-def event(event: Any) -> bytes:
-    """An event of a span, as a field of that."""
-    parts = (
-        b"\x09",
-        fixed64(event.timestamp),
-        _event_names[event.name],
-        _of_events.joined(event.attributes),
-        counted(0x20, event.dropped_attributes),
-    )
+def _events(one: Any) -> Iterator[bytes]:
+    """The events of a span; those of a light one as they are kept, without the objects that are made for readers."""
+    if type(one) is LightSpan:
+        return (_event(name, attributes, when) for name, attributes, when in one.happened())
+    return (_event(event.name, event.attributes, event.timestamp, event.dropped_attributes) for event in one.events)
+
+
+def _event(name: str, attributes: Mapping[str, Any] | None, when: int, dropped: int = 0) -> bytes:
+    parts = (b"\x09", fixed64(when), _event_names[name], _of_events.joined(attributes), counted(0x20, dropped))
     return field(0x5A, b"".join(parts))
 
 

@@ -4,8 +4,10 @@ What we write are plain values of our own, that nobody changes afterwards. The S
 checks each of them, and for six scores a step that takes longer than all else we do for a trace.
 """
 
+import functools
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ..types import MonitorEvaluation
@@ -14,10 +16,11 @@ from .content import evaluated
 from .place import within
 
 if TYPE_CHECKING:
-    from opentelemetry.trace import Span, Tracer
+    from opentelemetry.context import Context
+    from opentelemetry.trace import Link, Span, Tracer
 
 Attributes = Mapping[str, Any]
-_SDK = "opentelemetry.sdk.trace"
+_API, _SDK = "opentelemetry.trace", "opentelemetry.sdk.trace"
 _NO_ATTRIBUTES: dict[str, Any] = {}
 _ROOM = 64
 """More attributes than we give to any span or event."""
@@ -81,14 +84,41 @@ class SdkPen(Pen):
             span._add_event(self._event(name, attributes, when))
 
 
-def lightest(tracer: "Tracer", before: "Tracer | None" = None) -> "Tracer":
-    """A tracer that makes the same spans with less around them, where there is one: that of before, if it still is."""
-    known = getattr(tracer, "_tracer", tracer)  # behind one that was made before there was a provider
-    if type(known).__module__ != _SDK:
-        return tracer
-    from .light import of_application
+def lightest(tracer: "Tracer", before: "Tracer | None" = None) -> "Tracer | None":
+    """A tracer that makes the same spans with less around them, where there is one: that of before, if it still is.
 
-    return of_application(known, before) or tracer
+    `None` where the tracer is the API's own, which makes none.
+    """
+    known = getattr(tracer, "_tracer", tracer)  # behind one that was made before there was a provider
+    module = type(known).__module__
+    if module == _SDK:
+        light: Tracer | None = _light().of_application(known, before)
+        return light or tracer
+    return None if module == type(tracer).__module__ == _API else tracer
+
+
+@functools.cache
+def _light() -> ModuleType:
+    """Needs the SDK. Kept, for every run asks."""
+    from . import light
+
+    return light
+
+
+def first_span(
+    tracer: "Tracer",
+    name: str,
+    context: "Context | None",
+    links: "Sequence[Link] | None",
+    attributes: Callable[[], dict[str, Any]],
+) -> "Span":
+    """The first span of a run. No sampler of a light tracer looks at attributes: one left out has none made."""
+    if not isinstance(getattr(tracer, "pen", None), Pen):
+        return tracer.start_span(name, context, attributes=attributes(), links=links)
+    span = tracer.start_span(name, context, links=links)
+    if span.is_recording():
+        span.set_attributes(attributes())
+    return span
 
 
 def pen_for(tracer: "Tracer", span: "Span") -> Pen:

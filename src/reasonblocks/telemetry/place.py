@@ -17,6 +17,7 @@ class Contexts(NamedTuple):
 
     current: "Callable[[], Context]"
     attach: "Callable[[Context], Any]"
+    span: "Callable[[], Span]"
     kind: "type[Context]"
     key: str
     """The current span's."""
@@ -38,8 +39,8 @@ def contexts() -> Contexts:
     runtime = getattr(context, "_RUNTIME_CONTEXT", None)
     if type(runtime) is ContextVarsRuntimeContext:
         variable = runtime._current_context
-        return Contexts(variable.get, variable.set, context.Context, key)
-    return Contexts(context.get_current, context.attach, context.Context, key)
+        return Contexts(variable.get, variable.set, trace.get_current_span, context.Context, key)
+    return Contexts(context.get_current, context.attach, trace.get_current_span, context.Context, key)
 
 
 def within(span: "Span") -> "Context":

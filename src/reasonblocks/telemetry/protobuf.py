@@ -80,6 +80,19 @@ class Names(dict[str, bytes]):
         return written
 
 
+class Starts(dict[int, bytes]):
+    """What comes before a field of one tag, by its size."""
+
+    def __init__(self, tag: int) -> None:
+        super().__init__()
+        self._tag = tag
+
+    def __missing__(self, size: int) -> bytes:
+        written = start(self._tag, size)
+        remember(self, size, written)
+        return written
+
+
 def is_steady(pair: tuple[str, Any]) -> bool:
     """Whether nothing else looks like this attribute, and it may well come again."""
     name, value = pair

@@ -5,11 +5,11 @@ This is about spans as our pen leaves them. Where anybody else has written to on
 
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import semantics
 from .light import UNSET, LightScores, LightSpan
-from .protobuf import Attributes, Names, double, fixed64, is_steady, remember, start, state, text
+from .protobuf import Attributes, Names, fixed64, is_steady, remember, start, state, text
 
 Shared = dict[int, tuple[Any, bytes]]
 """What spans of a run have in common, and as it is written; by its identity, for as long as a request is made."""
@@ -42,7 +42,7 @@ def span(one: LightSpan, shared: Shared) -> bytes | None:
     except TypeError:  # there is a value that cannot be looked up
         parts[size:] = _of_spans.of(own)
     if one._scores is not None:
-        _add_scores(parts, one._scores)
+        parts.append(_written_scores(one._scores))
     if one._happened is not None:
         for event in one._happened:
             _add_event(parts, *event)
@@ -73,27 +73,39 @@ def _add_event(parts: list[bytes], name: str, attributes: Mapping[str, Any], whe
     parts += (known[0], fixed64(when), known[1])
 
 
-_scores: dict[tuple[tuple[str, ...], tuple[str, ...]], list[bytes]] = {}
-"""By the monitors and those that fired, the events of all scores: each is five parts, of which the second is the
-moment, and the fourth the score."""
+class _Scores(NamedTuple):
+    """The events of all scores of one kind of evaluation."""
+
+    pack: Callable[..., bytes]
+    """Writes them in one."""
+    parts: list[Any]
+    """What that takes: of each event a start, the moment, what is between, the score, and what comes after it."""
 
 
-def _add_scores(parts: list[bytes], told: LightScores) -> None:
+_scores: dict[tuple[tuple[str, ...], tuple[str, ...]], _Scores] = {}
+"""By the monitors and those that fired."""
+
+
+def _written_scores(told: LightScores) -> bytes:
     key = tuple(told.scores), tuple(told.fired)
-    written = (_scores.get(key) or _score_events(*key)).copy()
-    written[1::5] = [fixed64(told.timestamp)] * len(told.scores)
-    written[3::5] = map(double, told.scores.values())
-    parts += written
+    pack, parts = _scores.get(key) or _score_events(*key)
+    written = parts.copy()
+    written[1::5] = [told.timestamp] * len(told.scores)
+    written[3::5] = told.scores.values()
+    return pack(*written)
 
 
-def _score_events(names: tuple[str, ...], fired: tuple[str, ...]) -> list[bytes]:
-    written: list[bytes] = []
+def _score_events(names: tuple[str, ...], fired: tuple[str, ...]) -> _Scores:
+    layout = "<"
+    parts: list[Any] = []
     for name in names:
         label = semantics.FIRED if name in fired else semantics.NOT_FIRED
         between = text(0x12, semantics.EVENT_EVALUATION) + _of_events.joined({semantics.EVALUATION_NAME: name})
         between += _of_events.before_float(semantics.EVALUATION_SCORE)
         after = _of_events.joined({semantics.EVALUATION_LABEL: label})
-        size = 1 + 8 + len(between) + 8 + len(after)
-        written += (start(0x5A, size) + b"\x09", b"", between, b"", after)
+        before = start(0x5A, 1 + 8 + len(between) + 8 + len(after)) + b"\x09"
+        layout += f"{len(before)}sQ{len(between)}sd{len(after)}s"
+        parts += (before, 0, between, 0.0, after)
+    written = _Scores(struct.Struct(layout).pack, parts)
     remember(_scores, (names, fired), written)
     return written

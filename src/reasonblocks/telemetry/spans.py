@@ -82,7 +82,6 @@ class RunSpans(NoSpans):
         "_run_span",
         "_step",
         "captures",
-        "traceparent",
     )
     recording = True
 
@@ -106,7 +105,11 @@ class RunSpans(NoSpans):
         """What is known about the model that is called."""
         self._problems: list[str] = []
         self.captures = manner.captures
-        self.traceparent = traceparent_of(span.get_span_context())
+
+    @property
+    def traceparent(self) -> str:
+        """The place of the run's span."""
+        return traceparent_of(self._root.get_span_context())
 
     def problems(self) -> Sequence[str]:
         """What was contained in here, once."""

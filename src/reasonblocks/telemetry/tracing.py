@@ -16,12 +16,13 @@ from ..runtime.contain import contain
 from ..settings import Otel, otel_chat
 from . import semantics
 from .metrics import Metrics, Stats
-from .pens import lightest, pen_for
-from .place import place_of
+from .pens import first_span, lightest, pen_for
+from .place import contexts, place_of
 from .spans import Manner, RunSpans
 from .untraced import NO_SPANS, NoSpans, Unsampled
 
 if TYPE_CHECKING:
+    from opentelemetry.context import Context
     from opentelemetry.trace import Link, SpanContext, Tracer
 
     from .export import Export
@@ -72,9 +73,11 @@ class Tracing:
         spans: NoSpans = NO_SPANS
         with contain("spans"):
             manner = self._manner_now()
-            if manner is not None:
-                self._tracer = lightest(manner.tracer, self._tracer)
-                spans = _begun(manner, self._tracer, run_id, facts, parent_id, origin)
+            tracer = lightest(manner.tracer, self._tracer) if manner is not None else None
+            if manner is not None and tracer is not None:
+                self._tracer = tracer
+                spans = _begun(manner, tracer, run_id, facts, parent_id, origin)
+        self.metrics.begin()
         return spans
 
     def _manner_now(self) -> Manner | None:
@@ -158,25 +161,29 @@ def _begun(
     parent_id: str | None,
     origin: Origin,
 ) -> NoSpans:
-    from opentelemetry import trace
-
-    caller = trace.get_current_span().get_span_context()
+    caller = contexts().span().get_span_context()
     linked = place_of(origin.linked)
-    context = None
-    if linked is not None and origin.continues and not caller.is_valid:
-        context = trace.set_span_in_context(trace.NonRecordingSpan(linked))
+    context = _continued(linked) if linked is not None and origin.continues and not caller.is_valid else None
     common = _common(run_id, facts, origin)
     name = common.get(semantics.AGENT_NAME)
-    span = tracer.start_span(
+    span = first_span(
+        tracer,
         f"{semantics.INVOKE_AGENT} {name}" if name else semantics.INVOKE_AGENT,
         context,
-        attributes={**common, **_about(facts, parent_id, origin)},
-        links=_links(linked, caller, origin),
+        _links(linked, caller, origin),
+        lambda: {**common, **_about(facts, parent_id, origin)},
     )
     if span.is_recording():
         return RunSpans(manner, span, common, pen_for(tracer, span))
     known = span.get_span_context()
     return Unsampled(span) if known.is_valid and known != caller else NO_SPANS
+
+
+def _continued(linked: "SpanContext") -> "Context":
+    """A context in which the span of a run before is the current one."""
+    from opentelemetry import trace
+
+    return trace.set_span_in_context(trace.NonRecordingSpan(linked))
 
 
 def _common(run_id: str, facts: Mapping[str, Any], origin: Origin) -> dict[str, Any]:

@@ -63,8 +63,11 @@ class NoSpans:
     recording: bool = False
     captures: bool = False
     """Whether texts go into spans."""
-    traceparent: str | None = None
-    """Where this run is in its trace, for a run that continues it."""
+
+    @property
+    def traceparent(self) -> str | None:
+        """Where this run is in its trace, for a run that continues it."""
+        return None
 
     def problems(self) -> Sequence[str]:
         """What went wrong in here since it was last asked."""
@@ -113,7 +116,7 @@ NO_SPANS = NoSpans()
 class Unsampled(NoSpans):
     """A run that the sampler left out: what others do inside it is left out with it, if they ask the parent."""
 
-    __slots__ = ("_contexts", "_current", "_known", "_span", "traceparent")
+    __slots__ = ("_contexts", "_current", "_known", "_span")
 
     def __init__(self, span: "Span") -> None:
         self._span = span
@@ -121,7 +124,11 @@ class Unsampled(NoSpans):
         self._current = self._contexts.current
         self._known: tuple[object, ToolSpan] = (None, NO_TOOL_SPAN)
         """A caller's context, and the place in it: one serves all tools, since it has no span to write to."""
-        self.traceparent = traceparent_of(span.get_span_context())
+
+    @property
+    def traceparent(self) -> str:
+        """The place of the span that is not recorded."""
+        return traceparent_of(self._span.get_span_context())
 
     def here(self) -> "Context | None":
         """The context in which spans are children of the one that is not recorded."""
