@@ -177,20 +177,10 @@ class Metrics:
         self._source: object = None
         """What the instruments were made from."""
 
-    def begin(self) -> None:
-        """A run begins, or goes on: the instruments are made with the first, and anew after an export was closed."""
-        with contain("metrics"):
-            export = self._export()
-            source: object = _APPLICATION if export is None else export.meter()
-            if source is not self._source and (export is not None or "opentelemetry.metrics" in sys.modules):
-                self._source, self._instruments = source, None
-                self._instruments = _instruments(export)
-                if self._instruments is not None:
-                    self._instruments.observe(self)
-
     def prepared(self, added_seconds: float, performed: Sequence[Performed]) -> None:
         """A step was decided about."""
-        if (instruments := self._instruments) is not None:
+        instruments = self._now()
+        if instruments is not None:
             instruments.prepared(added_seconds, performed)
 
     def stepped(self, sources: Sequence[str]) -> None:
@@ -203,18 +193,26 @@ class Metrics:
         if (instruments := self._instruments) is not None:
             instruments.count(semantics.METRIC_RUNS, (semantics.RUN_OUTCOME_CLASS, kind))
 
+    def _now(self) -> Instruments | None:
+        """The instruments: made with the first use, and anew after an export was closed."""
+        export = self._export()
+        source: object = _APPLICATION if export is None else export.meter()
+        if source is self._source or (export is None and "opentelemetry.metrics" not in sys.modules):
+            return self._instruments
+        self._source, self._instruments = source, None
+        with contain("metrics"):
+            if export is None:
+                self._instruments = _of_application()
+            elif (meter := export.meter()) is not None:
+                self._instruments = Instruments(meter)
+            if self._instruments is not None:
+                self._instruments.observe(self)
+        return self._instruments
+
 
 _APPLICATION = object()
 _application: list[Instruments] = []
 _lock = threading.Lock()
-
-
-def _instruments(export: "Export | None") -> Instruments | None:
-    """Those of our own provider, if there is one; `None` where it has no meter."""
-    if export is None:
-        return _of_application()
-    meter = export.meter()
-    return Instruments(meter) if meter is not None else None
 
 
 def _of_application() -> Instruments:

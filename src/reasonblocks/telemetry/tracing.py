@@ -77,7 +77,6 @@ class Tracing:
             if manner is not None and tracer is not None:
                 self._tracer = tracer
                 spans = _begun(manner, tracer, run_id, facts, parent_id, origin)
-        self.metrics.begin()
         return spans
 
     def _manner_now(self) -> Manner | None:
