@@ -36,8 +36,8 @@ _LISTING = re.compile(
     r"|(?:[-*\u2022\u2013]|\d+[.)])\s+[^:]{1,60}:)"
 )
 """Lines of a file or of a difference between two, comments, headings, rows of a table, items with a label."""
-_VERBAL = re.compile(r"\w\B(?:\wed|[^\Ws]s)\b")
-"""A word with the ending of a verb."""
+_VERBAL = re.compile(r"[ds](?:(?<=\w\wed)|(?<=\w[^\Ws]s))\b")
+"""A word with the ending of a verb; a pattern that begins with one of a few letters is found many times as fast."""
 _NO_VERB_ENDINGS = ("s", "ed", "ing", "ly")
 _AROUND = ".,;:!?()*\"'\u2019\u201c\u201d"
 _FARTHEST_TELLING = 4

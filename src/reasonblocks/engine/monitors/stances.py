@@ -135,7 +135,7 @@ def held_in(sentence: str) -> Held:
     if not 2 < len(words) <= LONGEST or sentence.rstrip()[-1:] in ("?", ":") or not CONDITIONS.isdisjoint(words):
         return NOTHING_HELD
     text = _ASIDE.sub(r"\1", _ARGUMENTS.sub("()", sentence)) if "(" in sentence else sentence
-    bare = _QUOTED.sub(" _ ", text)
+    bare = _without_quotes(text)
     if _CODE.search(bare) or not bare.strip(" _.,:"):
         return NOTHING_HELD
     stances: list[Stance] = []
@@ -159,6 +159,8 @@ def held_in(sentence: str) -> Held:
         if names or not pointing or (own and "that" in plain[2:] and plain[1] in _IS):
             stances += _stances(part, plain, about, stances[-1:])
         names = about or names
+    if not stances:
+        return NOTHING_HELD
     tokens = frozenset(words) | {name.lower() for name in _IDENTIFIER.findall(sentence)} | names_in(text)
     return Held(tuple(_alone(stances)), tokens, word_set(words))
 
@@ -179,7 +181,7 @@ def _parts(text: str, words: list[str]) -> list[str]:
 
 def _plain(part: str, phrases: list[tuple[re.Pattern[str], str]]) -> str:
     """A part of a sentence without what it quotes, and with a word for each phrase that has one."""
-    text = _without_date(_QUOTED.sub(" _ ", part)).lower()
+    text = _without_date(_without_quotes(part)).lower()
     for pattern, word in phrases:
         text = pattern.sub(word, text)
     return text
@@ -196,7 +198,7 @@ def words_of_names(sentence: str) -> WordSet:
 def names_in(text: str) -> frozenset[str]:
     """The things that a text names: ids, identifiers, files, persons and places."""
     found: set[str] = set()
-    if "`" in text or '"' in text or "'" in text:
+    if _may_quote(text):
         found = {name.lower() for quoted in _QUOTED.findall(text) for name in _IDENTIFIER.findall("".join(quoted))}
         text = _QUOTED.sub(" ", text)
     tokens = _without_date(text).split()
@@ -210,6 +212,15 @@ def names_in(text: str) -> frozenset[str]:
         if owner and _is_name(owner, place == 0 and owner == bare):
             found.add(owner.rstrip("/()").rpartition("/")[2].lower())
     return frozenset(found - _NO_NAMES)
+
+
+def _may_quote(text: str) -> bool:
+    return "`" in text or '"' in text or "'" in text
+
+
+def _without_quotes(text: str) -> str:
+    """A text with a sign for each of its quotations."""
+    return _QUOTED.sub(" _ ", text) if _may_quote(text) else text
 
 
 def _without_date(text: str) -> str:
@@ -304,7 +315,7 @@ def _measures(part: str) -> dict[str, tuple[str, WordSet]]:
     dates = _DATE.findall(part)
     if len(dates) == 1:
         found["date"] = (" ".join(dates[0]).lower(), 0)
-    bare = _QUOTED.sub(" _ ", part)
+    bare = _without_quotes(part)
     numbers = list(_NUMBER.finditer(bare))
     if len(numbers) == 1 and not dates and _SET_TO.search(bare, 0, numbers[0].start()):
         following = split(bare[numbers[0].end() :])[:1]

@@ -140,8 +140,6 @@ class Wording:
         self.figures: tuple[Figure, ...] = figures_in(text, codes) if counts else ()
         self.may = _may(text, words, marks)
         """In what it may exclude what another one holds."""
-        self.asked = questions(marks)
-        """The questions that its words may answer."""
         self.may_state = self.may_claim and _may_state(text, words)
         """Whether it may say that something is so, as far as its beginning tells."""
         self.ideas = self.bits & ~FILLS if self.may_state and self.bits & FILLS else self.bits
