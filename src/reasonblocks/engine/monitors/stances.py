@@ -7,7 +7,6 @@ same thing differently. Plans, questions and conditions answer nothing.
 
 import re
 from functools import lru_cache
-from itertools import filterfalse
 from typing import NamedTuple
 
 from .claim_words import CONDITIONS, HOW_MANY, NO_UNIT, NOT_A_CLAIM, STATES
@@ -97,6 +96,8 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _DIGIT = re.compile(r"\d")
+_NUMBER_AFTER_WORD = re.compile(r" \d(?<=\w \d)")
+"""Without one there is no date: to look for the months takes many times as long."""
 _MOST_UNIT_WORDS = 3
 _SHARED_OUT = frozenset("additional another each extra more other per remaining total".split())
 """With these a number is of something else each time."""
@@ -201,10 +202,9 @@ def names_in(text: str) -> frozenset[str]:
     if _may_quote(text):
         found = {name.lower() for quoted in _QUOTED.findall(text) for name in _IDENTIFIER.findall("".join(quoted))}
         text = _QUOTED.sub(" ", text)
-    tokens = _without_date(text).split()
+    tokens = enumerate(_without_date(text).split())
     # Plain words name nothing, and many sentences have no others.
-    small = text.isascii() and text.islower()
-    for place, token in enumerate(filterfalse(str.isalpha, tokens) if small else tokens):
+    for place, token in [(place, token) for place, token in tokens if not (token.isalpha() and token.islower())]:
         bare = token.strip(_AROUND)
         if bare.isalpha() and bare.islower():
             continue
@@ -224,7 +224,7 @@ def _without_quotes(text: str) -> str:
 
 
 def _without_date(text: str) -> str:
-    return _DATE.sub("_", text) if _DIGIT.search(text) else text
+    return _DATE.sub("_", text) if _NUMBER_AFTER_WORD.search(text) else text
 
 
 def _is_name(token: str, first: bool) -> bool:
