@@ -12,6 +12,7 @@ from typing import NamedTuple
 from .claim_words import CONDITIONS, HOW_MANY, NO_UNIT, NOT_A_CLAIM, STATES
 from .lexicon import stem
 from .opposites import EXCLUSIVE
+from .quick import any_case
 from .stance_words import (
     DEEDS,
     FROM_A_PLACE,
@@ -46,18 +47,18 @@ _JOINED_PARTS = re.compile(rf"{_MARKS}|\b(?:{'|'.join(_BETWEEN.split() + _BETWEE
 """Where one of the words is that join clauses."""
 _LABEL = re.compile(r"[^:]{3,60}:\s[\w ,]{3,30}\.?")
 """`Seat of AB12: window.`"""
-_CODE = re.compile(
-    r"[{}=<>|\[\]\\]|^\s*(?:[-*>|\u2022]|#+\s|\d+(?:[.)]|\s)|//|\"|(?:assert|class|def|from|import|raise|return|Then)\s)"
+_CODE = re.compile(r"[{}=<>|\[\]\\]")
+_LISTED = re.compile(
+    r"\s*(?:[-*>|\u2022]|#+\s|\d+(?:[.)]|\s)|//|\"|(?:assert|class|def|from|import|raise|return|Then)\s)"
 )
 """Lines of code and of lists, and what follows from a case that is thought through."""
-_PLANS = re.compile(
-    r"\b(?:i'll|i'm going|i (?:am going|can|could|need|should|want|will)|let's|let me|let us|need to|needs to be"
+_PLANS = any_case(
+    r"i'll|i'm going|i (?:am going|can|could|need|should|want|will)|let's|let me|let us|need to|needs to be"
     r"|must have|want to|try to|trying|going to|make sure|not (?:\w+ )?(?:certain|sure)|to see|unsure"
     r"|no longer|used to|previously|would you"
     r"|(?:issue|problem|bug|task) is (?:about|that)"
     r"|(?:comment|description|docs?|docstring|documentation|error|issue|message|policy) (?:\w+ )?"
-    r"(?:mentions|reads|says|states))\b",
-    re.IGNORECASE,
+    r"(?:mentions|reads|says|states)"
 )
 _IN_PLANS = frozenset(
     "bug comment description doc docs docstring documentation error going i issue let ll longer m make message must "
@@ -137,7 +138,7 @@ def held_in(sentence: str) -> Held:
         return NOTHING_HELD
     text = _ASIDE.sub(r"\1", _ARGUMENTS.sub("()", sentence)) if "(" in sentence else sentence
     bare = _without_quotes(text)
-    if _CODE.search(bare) or not bare.strip(" _.,:"):
+    if _CODE.search(bare) or _LISTED.match(bare) or not bare.strip(" _.,:"):
         return NOTHING_HELD
     stances: list[Stance] = []
     names: frozenset[str] = frozenset()
@@ -155,7 +156,7 @@ def held_in(sentence: str) -> Held:
             continue
         pointing = plain[0] in _PRONOUNS
         about = own | names if pointing else own
-        if not _NO_CLAIM.isdisjoint(plain) or (planned and _PLANS.search(part)):
+        if not _NO_CLAIM.isdisjoint(plain) or (planned and _PLANS.are_in(part)):
             break  # whatever follows depends on it
         if names or not pointing or (own and "that" in plain[2:] and plain[1] in _IS):
             stances += _stances(part, plain, about, stances[-1:])

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from itertools import filterfalse
 
 from .lexicon import token_bits, united, word_bits
+from .quick import AnyCase, phrase_patterns
 
 WordSet = int
 """Stems, one bit each; 0 is the empty set."""
@@ -99,8 +100,7 @@ def pieces(text: str) -> WordSet:
 
 def phrases(*lists: str) -> re.Pattern[str]:
     """A pattern for any of the phrases in these lists, which commas part; `*` stands for the rest of a word."""
-    escaped = [re.escape(phrase.strip()).replace(r"\*", r"\w*") for line in lists for phrase in line.split(",")]
-    return re.compile(rf"\b(?:{'|'.join(escaped)})\b", re.IGNORECASE)
+    return re.compile(rf"\b(?:{'|'.join(phrase_patterns(*lists))})\b", re.IGNORECASE)
 
 
 class Phrases:
@@ -109,7 +109,7 @@ class Phrases:
     __slots__ = ("_beginnings", "_pattern", "_words")
 
     def __init__(self, *lists: str) -> None:
-        self._pattern = phrases(*lists)
+        self._pattern = AnyCase(phrase_patterns(*lists))
         telling = [max(split(phrase), key=len) + "*" * ("*" in phrase) for line in lists for phrase in line.split(",")]
         self._words = frozenset(word for word in telling if not word.endswith("*"))
         self._beginnings = tuple(word.rstrip("*") for word in telling if word.endswith("*"))
@@ -128,7 +128,7 @@ class Phrases:
 
     def found_in(self, text: str) -> bool:
         """Whether one of them is in a text."""
-        return self._pattern.search(text) is not None
+        return self._pattern.are_in(text)
 
 
 def size(words: WordSet) -> int:
