@@ -8,7 +8,7 @@ then are they taken apart (`counterpoints.py`). Whatever has changed the thing s
 from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import filterfalse, islice
 
 from .claim_words import FILLS
 from .counterpoints import Counterpoint, counterpoint
@@ -18,7 +18,7 @@ from .remarks import Remark
 from .signed_words import DEED
 from .standing import Event, Opposite
 from .wordings import Wording
-from .words import WordSet, split, word_set
+from .words import WordSet, is_small, split, word_set
 
 DONE = "done"
 """The question of what somebody has done."""
@@ -103,8 +103,8 @@ def _same_names(one: Wording, other: Wording) -> bool:
 @lru_cache(maxsize=4_096)
 def _names(text: str) -> WordSet:
     """The ideas of the words in whatever may be a name: rather too much than too little."""
-    marked = [token for token in text.split() if not (token.isalpha() and token[1:].islower())]
-    named = [bare.rpartition("/")[2] for token in marked if not _is_plain(bare := token.strip(_AROUND))]
+    tokens = filterfalse(str.isalpha, text.split()) if is_small(text) else text.split()
+    named = [bare.rpartition("/")[2] for token in tokens if not _is_plain(bare := token.strip(_AROUND))]
     last = [name if FILE.search(name) else name.rpartition(".")[2] for name in named if len(name) > 2]
     return read_marks(split(" ".join(last)))[0] & ~FILLS if last else 0
 

@@ -7,6 +7,7 @@ same thing differently. Plans, questions and conditions answer nothing.
 
 import re
 from functools import lru_cache
+from itertools import filterfalse
 from typing import NamedTuple
 
 from .claim_words import CONDITIONS, HOW_MANY, NO_UNIT, NOT_A_CLAIM, STATES
@@ -25,7 +26,7 @@ from .stance_words import (
     TRANSITIVE,
     TROUBLE,
 )
-from .words import WordSet, split, word_set
+from .words import WordSet, is_small, split, word_set
 
 LONGEST = 45
 """Words of a sentence."""
@@ -65,6 +66,8 @@ _IN_PLANS = frozenset(
     "need needs not policy previously problem see task try trying unsure used want would".split()
 )
 """One of these is in each of them."""
+_TELLING = STATUSES.keys() | DEEDS | QUESTIONS.keys()
+"""Words that answer something."""
 _MOVES = TO_A_PLACE | FROM_A_PLACE
 _NO_CLAIM = NOT_A_CLAIM - {"most", "often", "should", "some", "will", "won"}
 _NORMS = frozenset("must should shouldn".split())
@@ -203,9 +206,8 @@ def names_in(text: str) -> frozenset[str]:
     if _may_quote(text):
         found = {name.lower() for quoted in _QUOTED.findall(text) for name in _IDENTIFIER.findall("".join(quoted))}
         text = _QUOTED.sub(" ", text)
-    tokens = enumerate(_without_date(text).split())
-    # Plain words name nothing, and many sentences have no others.
-    for place, token in [(place, token) for place, token in tokens if not (token.isalpha() and token.islower())]:
+    tokens = _without_date(text).split()
+    for place, token in enumerate(filterfalse(str.isalpha, tokens) if is_small(text) else tokens):
         bare = token.strip(_AROUND)
         if bare.isalpha() and bare.islower():
             continue
@@ -241,6 +243,8 @@ def _is_name(token: str, first: bool) -> bool:
 def _stances(part: str, words: list[str], names: frozenset[str], before: list[Stance]) -> list[Stance]:
     found: dict[str, tuple[str, WordSet]] = {}
     for place, word in enumerate(words):
+        if word not in _TELLING:
+            continue
         if word in STATUSES and not (place and words[place - 1].isdigit()):
             denied = not NEGATIONS.isdisjoint(words[max(0, place - _NEAR + 1) : place])
             question, answer = f"status {STATUSES[word]}", f"!{word}" if denied else word
@@ -265,6 +269,8 @@ def _stances(part: str, words: list[str], names: frozenset[str], before: list[St
     found |= _measures(part)
     places = _places(part)
     found |= places
+    if not found:
+        return []
     names = names - {place for place, _ in places.values()}
     ideas = word_set(words)
     return [Stance(question, answer, names, ideas, near) for question, (answer, near) in found.items() if answer]
@@ -289,7 +295,7 @@ def _object(words: list[str], place: int) -> WordSet:
 def _counts(words: list[str]) -> dict[str, tuple[str, WordSet]]:
     """How many there are of what."""
     found: dict[str, tuple[str, WordSet]] = {}
-    if not _SHARED_OUT.isdisjoint(words):
+    if (HOW_MANY.keys().isdisjoint(words) and not any(map(str.isdigit, words))) or not _SHARED_OUT.isdisjoint(words):
         return found
     for place, word in enumerate(words):
         value = "" if word == "one" else HOW_MANY.get(word) or (word if word.isdigit() and len(word) < 4 else "")

@@ -41,6 +41,8 @@ class SuiteReading(msgspec.Struct, frozen=True):
     def fired(self) -> list[str]:
         """The monitors at or above their threshold."""
         thresholds = self.thresholds
+        if not thresholds:
+            return [name for name, score in self.scores.items() if score >= FIRE_THRESHOLD]
         return [name for name, score in self.scores.items() if score >= thresholds.get(name, FIRE_THRESHOLD)]
 
     def composite(self, weights: Weights) -> float:

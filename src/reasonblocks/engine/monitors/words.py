@@ -65,6 +65,11 @@ def count_numbers(text: str) -> int:
     return len([run for run in text.encode("ascii", "replace").translate(_ASCII_NUMBERS).split() if b"0" in run])
 
 
+def is_small(text: str) -> bool:
+    """Whether a sentence has no capital letter but that of its first word, `I` aside: then its words name nothing."""
+    return text.isascii() and text[1:].replace(" I ", " ").islower()
+
+
 def _is_plain(text: str) -> bool:
     """Whether all its letters and digits are ASCII; signs of other kinds only ever part words."""
     if text.isascii():
