@@ -27,6 +27,7 @@ _MOST_DECODED = 8_000
 """Longer arguments are not taken apart."""
 _MOST_GIVEN = 2_000
 """Characters of the arguments whose words are looked at."""
+_BEGINS_JSON = '{["-0123456789tfn'
 _MOST_LEAVES = 64
 _DEEPEST = 4
 _CONTAINERS = (dict, list)
@@ -323,6 +324,8 @@ def _leaves(arguments: str) -> list[str]:
         return []
     if len(arguments) > _MOST_DECODED:
         return [_head_and_tail(arguments, _THOUGHT_HEAD, _THOUGHT_TAIL)]
+    if arguments.lstrip()[:1] not in _BEGINS_JSON:
+        return [arguments]  # quickly said of most that is none
     try:
         value = msgspec.json.decode(arguments)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):

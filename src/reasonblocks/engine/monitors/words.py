@@ -17,7 +17,6 @@ Sentence = tuple[str, list[str]]
 """As it is written, and its words."""
 
 _WORD = re.compile(r"\w+")
-_DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\d[\d.,:]*")
 _PARTS_NO_WORDS = re.compile(r"[^\W_]|\n")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
@@ -58,8 +57,6 @@ def split_sentences(text: str) -> list[Sentence]:
 
 def count_numbers(text: str) -> int:
     """How many numbers a text has; one may have points, commas and colons within."""
-    if not _DIGIT.search(text):
-        return 0
     if not _is_plain(text):
         return len(_NUMBER.findall(text))
     return len([run for run in text.encode("ascii", "replace").translate(_ASCII_NUMBERS).split() if b"0" in run])
