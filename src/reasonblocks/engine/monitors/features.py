@@ -243,10 +243,10 @@ def read_step(
         arguments=arguments,
         given=given,
         given_words=word_set(given),
-        call=_digest(f"{step.action}\n{step.action_input}" if action else step.thought),
+        call=_key(f"{step.action}\n{step.action_input}" if action else step.thought),
         target=_digest("\n".join(fixed)),
         terms=Terms(fixed, plain),
-        result=_digest(step.observation),
+        result=_key(step.observation),
         result_excerpt=result,
         observation=step.observation,
         heard=heard,
@@ -254,7 +254,7 @@ def read_step(
         result_numbers=number_set(heard),
         result_size=len(step.observation),
         failed=failed,
-        failure=_digest(_shape(result)) if failed else b"",
+        failure=_key(_shape(result)) if failed else b"",
         unfinished=len(result) <= _LONGEST_STATUS and _says_unfinished(result, heard),
         topic=read_topic(thought, words, codes, looked_at, given, result, heard),
         speaks_only=not action,
@@ -311,6 +311,11 @@ def _head_and_tail(text: str, head: int, tail: int) -> str:
 
 def _digest(text: str, size: int = 8) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
+
+
+def _key(text: str) -> bytes:
+    """The same for the same text as long as this process lives, as every run does: a digest takes many times as long."""
+    return hash(text).to_bytes(8, "little", signed=True)
 
 
 @lru_cache(maxsize=1_024)

@@ -100,8 +100,8 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _DIGIT = re.compile(r"\d")
-_NUMBER_AFTER_WORD = re.compile(r" \d(?<=\w \d)")
-"""Without one there is no date: to look for the months takes many times as long."""
+_MAY_BE_DATE = re.compile(r" \d(?<=[ehlrtyEHLRTY] \d)")
+"""A number after a word that ends like a month: to look for the months takes many times as long."""
 _MOST_UNIT_WORDS = 3
 _SHARED_OUT = frozenset("additional another each extra more other per remaining total".split())
 """With these a number is of something else each time."""
@@ -227,7 +227,7 @@ def _without_quotes(text: str) -> str:
 
 
 def _without_date(text: str) -> str:
-    return _DATE.sub("_", text) if _NUMBER_AFTER_WORD.search(text) else text
+    return _DATE.sub("_", text) if _MAY_BE_DATE.search(text) else text
 
 
 def _is_name(token: str, first: bool) -> bool:
@@ -319,7 +319,7 @@ def _measures(part: str) -> dict[str, tuple[str, WordSet]]:
     found: dict[str, tuple[str, WordSet]] = {}
     if not _DIGIT.search(part):
         return found
-    dates = _DATE.findall(part)
+    dates = _DATE.findall(part) if _MAY_BE_DATE.search(part) else []
     if len(dates) == 1:
         found["date"] = (" ".join(dates[0]).lower(), 0)
     bare = _without_quotes(part)
