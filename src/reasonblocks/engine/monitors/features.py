@@ -314,7 +314,7 @@ def _digest(text: str, size: int = 8) -> bytes:
 
 
 def _key(text: str) -> bytes:
-    """The same for the same text as long as this process lives, as every run does: a digest takes many times as long."""
+    """The same for the same text while this process lives, and so does every run: a digest takes many times as long."""
     return hash(text).to_bytes(8, "little", signed=True)
 
 

@@ -116,7 +116,9 @@ class Trajectory:
         features = self._reader.read(step)
         reading = self._reading = self._read(features)
         scores = pack(f"{len(reading.scores)}d", *reading.scores.values())
-        self._recent.append(_Recent(features.index, step.digest() if digest is None else digest, scores, reading.evidence or None))
+        self._recent.append(
+            _Recent(features.index, step.digest() if digest is None else digest, scores, reading.evidence or None)
+        )
         if step.thought:
             self._thoughts.append(step.thought[:_LONGEST_THOUGHT])
         return reading

@@ -23,16 +23,18 @@ _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 _ASCII = bytes(range(128))
 _ASCII_BLANKS = bytes(code if _PARTS_NO_WORDS.match(chr(code)) else 32 for code in range(256))
 """Whatever parts words but the line break, as a table over bytes: many times as fast as matching."""
+_ASCII_WORDS = _ASCII_BLANKS.lower()
+"""The same, with small letters for capitals."""
 _ASCII_NUMBERS = bytes(48 if 48 <= code <= 57 else 46 if chr(code) in ".,:" else 32 for code in range(256))
 """The same for numbers: all digits are 0, and what may stand between them is a point."""
 
 
 def split(text: str) -> list[str]:
     """The words of a text in lower case, without punctuation."""
+    if text.isascii():
+        return text.encode().translate(_ASCII_WORDS).decode().split()
     lowered = text.lower()
-    if lowered.isascii() or _is_plain(lowered):
-        return lowered.encode("ascii", "replace").translate(_ASCII_BLANKS).decode().split()
-    return _words_in(lowered)
+    return _blanked(lowered).split() if _is_plain(lowered) else _words_in(lowered)
 
 
 def _words_in(lowered: str) -> list[str]:
@@ -44,6 +46,9 @@ def _words_in(lowered: str) -> list[str]:
 def split_sentences(text: str) -> list[Sentence]:
     """The sentences of a text, each with its words."""
     lines = text.replace(". ", ".\n").replace("? ", "?\n").replace("! ", "!\n")
+    if lines.isascii():
+        blanked = lines.encode().translate(_ASCII_WORDS).decode()
+        return list(zip(lines.split("\n"), map(str.split, blanked.split("\n")), strict=True))
     lowered = lines.lower()
     read = zip(lines.split("\n"), map(str.split, _blanked(lowered).split("\n")), strict=True)
     if _is_plain(lowered):
