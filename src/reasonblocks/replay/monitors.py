@@ -6,7 +6,7 @@ from ..engine.answers import Evaluation
 from ..engine.monitors.evaluation import evaluate_reading
 from ..engine.monitors.features import ObservedStep
 from ..engine.monitors.profiles import Weights
-from ..engine.monitors.suite import MonitorSuite
+from ..engine.monitors.suite import NEVER_ASKED, MonitorSuite
 from ..injections.monitor_steering import MonitorSteeringInjection
 from ..limits import MAX_TASK
 from ..types import MonitorEvaluation, StepRecord, TraceState
@@ -29,7 +29,7 @@ class ReplayedMonitors(MonitorSteeringInjection):
         """What the monitors say about the trace so far; only what is new in it is looked at."""
         reading = self._trajectory.reading()
         for step in state.steps[self._trajectory.length :]:
-            reading = self._trajectory.observe(_observed(step))
+            reading = self._trajectory.observe(_observed(step), NEVER_ASKED)
         answer = evaluate_reading(reading, self._fixed_weights, self._suite.failure_types, state.model)
         self.answer = answer
         return as_seen_by_the_client(answer)

@@ -178,6 +178,8 @@ class _State:
         """Earlier claims that a sentence excludes, and in what; of those about the very same fact the last one."""
         settled: set[str] = set()
         for past in self._remarks.that_may_exclude(remark):
+            if past.said.claims_nothing:
+                continue
             claims = remark.said.claims()
             if not claims:
                 return

@@ -27,7 +27,8 @@ _LONGEST = 60
 _MOST_WORDS = 36
 _MOST_CLAUSES = 6
 _PARTS = re.compile(r":\s|;\s")
-_MARKS = r"[,)]\s|\s(?:[\u2014\u2013-]\s|\()"
+# A pattern that begins with one of a few signs is found many times as fast.
+_MARKS = r"[,)\s](?:(?<=[,)])\s|(?<=\s)(?:[\u2014\u2013-]\s|\())"
 _CLAUSES = re.compile(_MARKS)
 _JOINED_CLAUSES = re.compile(rf"{_MARKS}|\b(?:because|since|so|and therefore|which means|given)\b")
 """Where one of the words is that join clauses; to look for them takes many times as long."""
@@ -36,8 +37,9 @@ _LISTING = re.compile(
     r"|(?:[-*\u2022\u2013]|\d+[.)])\s+[^:]{1,60}:)"
 )
 """Lines of a file or of a difference between two, comments, headings, rows of a table, items with a label."""
-_VERBAL = re.compile(r"\w\B(?:\wed|[^\Ws]s)\b")
-"""A word with the ending of a verb."""
+_FIRST_OF_LISTINGS = "fi"
+_VERBAL = re.compile(r"[ds](?:(?<=\w\wed)|(?<=\w[^\Ws]s))\b")
+"""A word with the ending of a verb; a pattern that begins with one of a few letters is found many times as fast."""
 _NO_VERB_ENDINGS = ("s", "ed", "ing", "ly")
 _AROUND = ".,;:!?()*\"'\u2019\u201c\u201d"
 _FARTHEST_TELLING = 4
@@ -47,7 +49,7 @@ def clauses_of(sentence: str, words: list[str]) -> list[str]:
     """The clauses of a sentence that may claim something, given the words of all of it."""
     if not 2 < len(words) <= _LONGEST or sentence.rstrip().endswith(("?", ":")) or not _has_verb(sentence, words):
         return []
-    if _LISTING.match(sentence) or _tells_to_do(sentence, words):
+    if _is_listing(sentence) or _tells_to_do(sentence, words):
         return []
     parts = _PARTS.split(sentence) if ": " in sentence or "; " in sentence else [sentence]
     if len(parts) > 1 and not LABELS.isdisjoint(words) and not LABELS.isdisjoint(split(parts[0])):
@@ -86,6 +88,11 @@ def is_fragment(clause: str, words: list[str], named: bool) -> bool:
     if first not in STATES or not (first.endswith("s") or first in AUXILIARIES):
         return False
     return clause.split(None, 1)[0].strip(_AROUND).lower() == first
+
+
+def _is_listing(sentence: str) -> bool:
+    first = sentence.lstrip()[:1]  # most sentences begin with a letter, and few of these lines do
+    return (not first.isalpha() or first in _FIRST_OF_LISTINGS) and _LISTING.match(sentence) is not None
 
 
 def _has_verb(text: str, words: list[str]) -> bool:

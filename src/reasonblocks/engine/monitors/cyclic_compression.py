@@ -112,7 +112,7 @@ class _State:
         """Calls and results of the last steps."""
         self._known = Remembered()
         """Words and numbers that were said or read."""
-        words = split(task[:_MOST_OF_TASK])
+        words = set(split(task[:_MOST_OF_TASK]))
         self._known.add(word_set(words) | number_set(words))
         self._again: deque[int] = deque(maxlen=WINDOW)
         """The steps in a row that said something again."""

@@ -18,7 +18,7 @@ from .remarks import Remark
 from .signed_words import DEED
 from .standing import Event, Opposite
 from .wordings import Wording
-from .words import WordSet, split, word_set
+from .words import WordSet, is_small, split, word_set
 
 DONE = "done"
 """The question of what somebody has done."""
@@ -103,9 +103,7 @@ def _same_names(one: Wording, other: Wording) -> bool:
 @lru_cache(maxsize=4_096)
 def _names(text: str) -> WordSet:
     """The ideas of the words in whatever may be a name: rather too much than too little."""
-    tokens = text.split()
-    if text.isascii() and text.islower():  # then no word of letters alone is a name
-        tokens = list(filterfalse(str.isalpha, tokens))
+    tokens = filterfalse(str.isalpha, text.split()) if is_small(text) else text.split()
     named = [bare.rpartition("/")[2] for token in tokens if not _is_plain(bare := token.strip(_AROUND))]
     last = [name if FILE.search(name) else name.rpartition(".")[2] for name in named if len(name) > 2]
     return read_marks(split(" ".join(last)))[0] & ~FILLS if last else 0

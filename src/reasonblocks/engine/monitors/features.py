@@ -27,6 +27,7 @@ _MOST_DECODED = 8_000
 """Longer arguments are not taken apart."""
 _MOST_GIVEN = 2_000
 """Characters of the arguments whose words are looked at."""
+_BEGINS_JSON = '{["-0123456789tfn'
 _MOST_LEAVES = 64
 _DEEPEST = 4
 _CONTAINERS = (dict, list)
@@ -242,10 +243,10 @@ def read_step(
         arguments=arguments,
         given=given,
         given_words=word_set(given),
-        call=_digest(f"{step.action}\n{step.action_input}" if action else step.thought),
+        call=_key(f"{step.action}\n{step.action_input}" if action else step.thought),
         target=_digest("\n".join(fixed)),
         terms=Terms(fixed, plain),
-        result=_digest(step.observation),
+        result=_key(step.observation),
         result_excerpt=result,
         observation=step.observation,
         heard=heard,
@@ -253,7 +254,7 @@ def read_step(
         result_numbers=number_set(heard),
         result_size=len(step.observation),
         failed=failed,
-        failure=_digest(_shape(result)) if failed else b"",
+        failure=_key(_shape(result)) if failed else b"",
         unfinished=len(result) <= _LONGEST_STATUS and _says_unfinished(result, heard),
         topic=read_topic(thought, words, codes, looked_at, given, result, heard),
         speaks_only=not action,
@@ -312,6 +313,11 @@ def _digest(text: str, size: int = 8) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=size).digest()
 
 
+def _key(text: str) -> bytes:
+    """The same for the same text while this process lives, and so does every run: a digest takes many times as long."""
+    return hash(text).to_bytes(8, "little", signed=True)
+
+
 @lru_cache(maxsize=1_024)
 def _tool(action: str) -> bytes:
     return _digest(action)
@@ -323,6 +329,8 @@ def _leaves(arguments: str) -> list[str]:
         return []
     if len(arguments) > _MOST_DECODED:
         return [_head_and_tail(arguments, _THOUGHT_HEAD, _THOUGHT_TAIL)]
+    if arguments.lstrip()[:1] not in _BEGINS_JSON:
+        return [arguments]  # quickly said of most that is none
     try:
         value = msgspec.json.decode(arguments)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):

@@ -35,8 +35,9 @@ class Opening:
 
 def decide(reading: SuiteReading, weights: Weights, failure_types: Mapping[str, str]) -> Opening | None:
     """Whether the gate opens, and for whom; `None` if nothing is to be said."""
-    fired = reading.fired
-    if not fired and max(reading.scores.values(), default=0.0) < FLOOR:
+    low = max(reading.scores.values(), default=0.0) < FLOOR
+    fired = [] if low and not reading.thresholds else reading.fired
+    if low and not fired:
         return None
     scores = {name: score for name, score in reading.scores.items() if weights.get(name, 0.0) > 0.0}
     strong = _ranked({name: score for name, score in scores.items() if name in fired}, weights)

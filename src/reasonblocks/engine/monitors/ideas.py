@@ -29,6 +29,7 @@ _NUMBER = re.compile(
 )
 _ORDINARY = re.compile(r"[A-Za-z]{2,}(?:['\u2019/-][A-Za-z]{1,})+|I['\u2019][a-z]+")
 """Words with a hyphen or an apostrophe, which are no names for that."""
+_NONE = "None"
 _CANNOT = frozenset(("can't", "can\u2019t"))
 _MOMENT = re.compile(r"(?P<date>\d{4}-\d\d-\d\d)|(?P<time>\d\d?:\d\d(?:am|pm)?)")
 _AMOUNT = re.compile(
@@ -37,9 +38,13 @@ _AMOUNT = re.compile(
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _LINKS = frozenset("is of was".split())
 _DENYING_PREFIX = re.compile(r"un|in|im|ir|il|non|dis|mis")
+_FIRST_OF_PREFIXES = "uindm"
 _SHORTEST_DENIAL = 5
 _SCOPE = 2
 """So many words next to a negation are what it is about."""
+
+_TELLING = frozenset().union(NEGATES, OPPOSES, EXCLUSIVE, HOW_MANY, PLACED, SAME, ("on",))
+"""Any other word is an idea of its own, and nothing else."""
 
 Values = tuple[tuple[str, str], ...]
 """Pairs of a unit, or a kind of state, and a value."""
@@ -79,7 +84,9 @@ def tokens_of(clause: str) -> tuple[set[str], list[str], list[str]]:
             plain.append(bare)
         elif "(" in bare:
             return names, [], []
-        elif _NUMBER.fullmatch(bare):
+        elif bare.isascii() and bare.isalpha() and bare[1:].islower() and bare != _NONE:
+            plain.append(bare.lower())  # the first word of a sentence
+        elif not bare[:1].isalpha() and _NUMBER.fullmatch(bare):
             if plain and plain[-1] in COUNTED:  # `part 3` is another part than `part 4`, not another number of parts
                 names.add(f"{plain[-1]} {bare}")
             else:
@@ -88,7 +95,7 @@ def tokens_of(clause: str) -> tuple[set[str], list[str], list[str]]:
         elif after_number and bare.isalpha():
             plain.append(bare.lower())
         elif (word := _special(bare, bool(plain))) is not None:
-            (numbers if _MOMENT.fullmatch(word) else plain).append(word)
+            (numbers if word[0].isdigit() else plain).append(word)
         elif _is_name(bare, bool(plain)):
             names.add(bare.lower())
         elif bare:
@@ -106,7 +113,11 @@ def ideas_of(words: list[str]) -> Ideas:
     scope: list[str] = []
     negations = 0
     for place, word in enumerate(words):
-        if word in NEGATES or (word in OPPOSES and not _counts(SAME[word])):  # `lacks` is no more than `has not`
+        if word not in _TELLING:
+            ideas.append(word)
+            if len(word) > _SHORTEST_DENIAL and word[0] in _FIRST_OF_PREFIXES:
+                stripped += _without_prefix(word)
+        elif word in NEGATES or (word in OPPOSES and not _counts(SAME[word])):  # `lacks` is no more than `has not`
             negations += 1
             scope += _negated(words, place)
         elif word in EXCLUSIVE and is_state(words, place):
@@ -117,9 +128,8 @@ def ideas_of(words: list[str]) -> Ideas:
             (known if idea is not word else ideas).append(idea)
             if word in OPPOSES:
                 opposing.append(idea)
-            elif len(word) > _SHORTEST_DENIAL and (match := _DENYING_PREFIX.match(word)):
-                rest = word[match.end() :]
-                stripped.append(SAME.get(rest, rest))
+            elif len(word) > _SHORTEST_DENIAL:
+                stripped += _without_prefix(word)
     return Ideas(
         (word_set(set(ideas)) & ~FILLS) | word_set(set(known)),
         negations > 0,
@@ -152,12 +162,12 @@ def amounts_of(clause: str) -> Values:
 
 def _special(token: str, inside: bool) -> str | None:
     """A token as the word it is to be read as, if that is another one than is written."""
-    if token == "None":
+    if token == _NONE:
         return "null" if inside else None  # the value, not a negation
     lowered = token.lower()
     if lowered in _CANNOT:
         return "cannot"
-    if _MOMENT.fullmatch(lowered):
+    if lowered[:1].isdigit() and _MOMENT.fullmatch(lowered):
         return lowered
     joined = lowered.replace("-", "")
     return joined if joined != lowered and joined in SAME else None
@@ -198,6 +208,15 @@ def _idea(words: list[str], place: int) -> str:
     if word in PLACED and "in" in words:
         return SAME["located"]
     return SAME.get(word, word)
+
+
+def _without_prefix(word: str) -> list[str]:
+    """The idea of a word without its prefix, if that denies something."""
+    match = _DENYING_PREFIX.match(word)
+    if match is None:
+        return []
+    rest = word[match.end() :]
+    return [SAME.get(rest, rest)]
 
 
 def _unit(tokens: list[str], place: int, value: str) -> str | None:

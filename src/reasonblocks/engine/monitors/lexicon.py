@@ -107,8 +107,7 @@ def united(words: Iterable[str], bits: Mapping[str, int]) -> int:
     return reduce(or_, filter(None, map(bits.__getitem__, words)), 0)
 
 
-@lru_cache(maxsize=8_192)
-def stem(word: str) -> str:
+def _stem(word: str) -> str:
     """What the forms of a word have in common, roughly: expiry, expired, expiration -> expir."""
     for suffix, start in _BY_LAST.get(word[-1:], ()):
         if word.endswith(suffix) and len(word) + start >= _SHORTEST_STEM:
@@ -117,6 +116,9 @@ def stem(word: str) -> str:
                 word = word[:-1]
             break
     return word.rstrip("ey") if len(word) > _SHORTEST_STEM else word
+
+
+stem = lru_cache(maxsize=8_192)(_stem)
 
 
 def says_something(word: str) -> bool:
@@ -144,7 +146,7 @@ def _learn(word: str) -> tuple[int, int]:
     if not says and not peculiar:
         bit, topic = 0, NOWHERE
     else:
-        root = stem(word)
+        root = _stem(word)  # what is learned is kept, and need not be kept twice
         code = crc32(root.encode("utf-8", "surrogatepass"))
         bit = _BIT[code % WORD_BITS] if says else 0
         topic = code % TOPIC_BITS if peculiar and root not in _any_task else NOWHERE

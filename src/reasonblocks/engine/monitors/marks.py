@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from .appeals import APPEALING
 from .claim_words import ATTRIBUTES, CONDITIONS, GUESSES, HOW_MANY, NOT_A_CLAIM, RANKS, STATES, UNIQUE
 from .clause_values import WORDS_BY_KIND
-from .lexicon import PerWord, united
+from .lexicon import PerWord, token_bit, united, word_bits
 from .opposites import DENIES, EXCLUSIVE, SAME
-from .signed_words import LINES, NEGATES, PROOF, THERE, idea_of
+from .signed_words import LINES, NEGATES, PROOF, THERE, says_opposite
 from .stance_words import ANSWERS, ASKED, DENYING, QUESTION_BITS, VALUED
-from .words import WordSet, token_set, word_set
+from .words import WordSet
 
 TURNS, VALUE, ONLY, VERB, NO_CLAIM, DIGIT, CONDITION, GUESS, OPPOSES, ANSWER, STATE, SPEAKER, APPEALS = (
     1 << place for place in range(13)
@@ -38,9 +38,10 @@ SPEAKERS = frozenset("i s we".split())
 _VALUES = EXCLUSIVE.keys() | HOW_MANY.keys() | ATTRIBUTES | {"after", "before", "than"}
 _ONLY = UNIQUE | {"arrive", "arrives", "belongs", "default", "departs", "located", "matters", "owned", "owner"}
 _TURNING = re.compile(r"un(?!der|til|i)|non|dis|mis|(?:in|im|ir|il)\w+[ai]ble")
+_FIRST_OF_TURNING = "undmi"
 _SHORTEST_TURNING = 7
 _SHORTEST_NAME = 3
-_PERSON = word_set(("person",))
+_PERSON = word_bits["person"]
 _CLASSES = (
     (_VALUES, VALUE),
     (_ONLY, ONLY),
@@ -79,18 +80,18 @@ def questions(marks: int) -> int:
 def _read(word: str) -> int:
     """The marks that a word gives its sentence, and above all of those the bit of its idea."""
     if word.isdigit():  # of a long number it can be told what it names
-        named = token_set((word,)) if len(word) >= _SHORTEST_NAME else 0
+        named = token_bit(word) if len(word) >= _SHORTEST_NAME else 0
         return named << _IDEAS_FROM | VALUE | DIGIT | _NUMBER | NAMELESS
     marks = (ASKED.get(word, 0) & _QUESTIONS) << _ASKED_FROM | _MARKS_OF.get(word, 0)
     if not word.isalpha():
         marks |= VALUE | DIGIT | _NUMBER | NAMELESS if any(map(str.isdigit, word)) else VALUE
-    if word in DENIES or (len(word) >= _SHORTEST_TURNING and _TURNING.match(word)):
+    if word in DENIES or (len(word) >= _SHORTEST_TURNING and word[0] in _FIRST_OF_TURNING and _TURNING.match(word)):
         marks |= TURNS
-    if idea_of(word)[1] < 0:
+    if says_opposite(word):
         marks |= COUNTERS
     if word in STATES or word.endswith(("ed", "s")):
         marks |= VERB
-    idea = word_set((EXCLUSIVE.get(word) or SAME.get(word, word),))
+    idea = word_bits[EXCLUSIVE.get(word) or SAME.get(word, word)]
     if word in RANKS:  # whoever has a rank is not named with it
         idea |= _PERSON
     return idea << _IDEAS_FROM | marks

@@ -16,9 +16,7 @@ class Quick:
     __slots__ = ("_beginnings", "_pattern")
 
     def __init__(self, alternatives: list[str]) -> None:
-        begun = "|".join([rf"{first}(?:{'|'.join(rest)})" for first, rest in _by_first(alternatives).items()])
-        self._pattern = re.compile(rf"\W(?:{begun})\b")
-        """For a text with a blank before it: the search skips from one end of a word to the next."""
+        self._pattern = _after_a_blank(alternatives)
         self._beginnings = beginnings(alternatives)
 
     def are_in(self, lowered: str) -> bool:
@@ -34,6 +32,28 @@ class Quick:
         return any(map(lowered.__contains__, self._beginnings))
 
 
+class AnyCase:
+    """Whole words and phrases in letters of any size."""
+
+    __slots__ = ("_any", "_small")
+
+    def __init__(self, alternatives: list[str]) -> None:
+        self._any = rf"\b(?:{'|'.join(alternatives)})\b"
+        self._small = _after_a_blank(alternatives)
+
+    def are_in(self, text: str) -> bool:
+        """Whether there is any of them."""
+        # Some letters of other alphabets count as the same letter though they have no small one: such texts are few.
+        if text.isascii():
+            return self._small.search(f" {text.lower()}") is not None
+        return re.search(self._any, text, re.IGNORECASE) is not None
+
+
+def any_case(alternatives: str) -> AnyCase:
+    """Any of these, which `|` parts."""
+    return AnyCase(parted(alternatives))
+
+
 def quick(alternatives: str) -> Quick:
     """Any of these, which `|` parts; each begins with a letter, and what is taken of the text ends with one."""
     return Quick(parted(alternatives))
@@ -41,7 +61,12 @@ def quick(alternatives: str) -> Quick:
 
 def quick_phrases(*lists: str) -> Quick:
     """Any of the phrases in these lists, which commas part; `*` stands for the rest of a word."""
-    return Quick([re.escape(one.strip()).replace(r"\*", r"\w*") for line in lists for one in line.split(",")])
+    return Quick(phrase_patterns(*lists))
+
+
+def phrase_patterns(*lists: str) -> list[str]:
+    """A pattern for each of the phrases in these lists."""
+    return [re.escape(one.strip()).replace(r"\*", r"\w*") for line in lists for one in line.split(",")]
 
 
 def quick_pattern(alternatives: str, others: str) -> re.Pattern[str]:
@@ -75,11 +100,18 @@ def _beginning(alternative: str) -> str:
     return (text[:-1] if optional else text).replace("\\", "")
 
 
+def _after_a_blank(alternatives: list[str]) -> re.Pattern[str]:
+    """A pattern for a text with a blank before it: the search skips from one end of a word to the next."""
+    begun = "|".join([rf"{first}(?:{'|'.join(rest)})" for first, rest in _by_first(alternatives).items()])
+    return re.compile(rf"\W(?:{begun})\b")
+
+
 def _by_first(alternatives: list[str]) -> dict[str, list[str]]:
-    """By the letter they begin with, so that they are tried together, the rest of each."""
+    """By the letter they begin with, so that they are tried together, the rest of each; all of it, if it is a group."""
     rests: dict[str, list[str]] = {}
     for alternative in alternatives:
-        rests.setdefault(alternative[0], []).append(alternative[1:])
+        first = alternative[0] if alternative[0].isalpha() else ""
+        rests.setdefault(first, []).append(alternative.removeprefix(first))
     return rests
 
 

@@ -31,6 +31,10 @@ class Remark:
         self.bits = said.bits
 
 
+_Kept = tuple[int, float, Remark]
+"""A sentence with its sketch and with how many ideas another one has in common with it, by which most are ruled out."""
+
+
 class Remarks:
     """The last sentences of a run."""
 
@@ -39,26 +43,27 @@ class Remarks:
     def __init__(self) -> None:
         self._ever: WordSet = 0
         """All ideas that any of them had."""
-        self._denying: deque[Remark] = deque(maxlen=_MOST_REMEMBERED)
-        self._plain: deque[Remark] = deque(maxlen=2 * _MOST_REMEMBERED)
-        self._values: deque[Remark] = deque(maxlen=_MOST_REMEMBERED)
-        self._unique: deque[Remark] = deque(maxlen=_MOST_REMEMBERED)
+        self._denying: deque[_Kept] = deque(maxlen=_MOST_REMEMBERED)
+        self._plain: deque[_Kept] = deque(maxlen=2 * _MOST_REMEMBERED)
+        self._values: deque[_Kept] = deque(maxlen=_MOST_REMEMBERED)
+        self._unique: deque[_Kept] = deque(maxlen=_MOST_REMEMBERED)
 
     def add(self, remarks: list[Remark], since: int) -> None:
         """Remember the sentences of a step, and forget those from before `since`."""
         for kind in (self._denying, self._plain, self._values, self._unique):
-            while kind and kind[0].index < since:
+            while kind and kind[0][2].index < since:
                 kind.popleft()
         for remark in remarks:
             said = remark.said
             if not said.may_claim:
                 continue
             self._ever |= said.bits
-            (self._denying if said.marks & TURNS else self._plain).append(remark)
+            kept = said.sketch, said.least, remark
+            (self._denying if said.marks & TURNS else self._plain).append(kept)
             if said.marks & VALUE:
-                self._values.append(remark)
+                self._values.append(kept)
             if said.marks & ONLY:
-                self._unique.append(remark)
+                self._unique.append(kept)
 
     def may_exclude(self, remark: Remark) -> bool:
         """Whether any sentence could be about the same as this one: there are two ideas at least that both have."""
@@ -71,7 +76,8 @@ class Remarks:
     def that_may_exclude(self, remark: Remark) -> Iterator[Remark]:
         """Sentences about the same that may say otherwise, of each kind the latest first."""
         said, bits, marks = remark.said, remark.bits, remark.said.marks
-        sketch, unseen = said.sketch, said.count - said.sketch.bit_count()
+        sketch, least = said.sketch, said.least
+        unseen = said.count - sketch.bit_count()
         kinds = [self._plain, self._denying] if marks & TURNS else [self._denying]
         if marks & VALUE:
             kinds.append(self._values)
@@ -79,12 +85,12 @@ class Remarks:
             kinds.append(self._unique)
         for kind in kinds:
             compared = 0
-            for past in reversed(kind):
-                least = past.said.least if past.said.least < said.least else said.least
+            for their_sketch, their_least, past in reversed(kind):
+                fewest = their_least if their_least < least else least
                 # Most have so little in common that the sketches tell; what shares a bit in ours may be there as well.
-                if (past.said.sketch & sketch).bit_count() + unseen < least:
+                if (their_sketch & sketch).bit_count() + unseen < fewest:
                     continue
-                if (past.bits & bits).bit_count() >= least:
+                if (past.bits & bits).bit_count() >= fewest:
                     compared += 1
                     yield past
                     if compared == _MOST_COMPARED:

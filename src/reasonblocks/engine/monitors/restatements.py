@@ -157,7 +157,7 @@ class Restatements:
             self._numbers.update(dict.fromkeys(_numbers_of(step.thought), step.index - 0.5))
             self._numbers.update(dict.fromkeys(_numbers_of(step.arguments), step.index))
             self._numbers.update(dict.fromkeys(_numbers_of(step.observation), step.index))
-        asked = step.speaks_only and len(step.observation.split()) > _SHORT_ANSWER
+        asked = step.speaks_only and len(step.observation.split(None, _SHORT_ANSWER)) > _SHORT_ANSWER
         changed = step.given_words if step.role.changes and not step.role.ends else 0
         self._events.append(_Event(step.index, changed, step.result_words | step.given_words, asked))
 

@@ -87,6 +87,7 @@ _PREFIXED = re.compile(
     r"(?:un(?!der|til|i|less)|non|dis(?=able|agree|allow|appear|connect|continu|similar)"
     r"|i[nmrl](?=\w{3,}(?:[ai]ble|[ae]nt|ect|ete|id)$))(\w{4,})"
 )
+_FIRST_OF_PREFIXES = "undi"
 _SHORTEST_PREFIXED = 6
 _SAID: dict[str, tuple[str, int]] = {}
 LINES: dict[str, tuple[str, ...]] = {}
@@ -99,6 +100,14 @@ for _line in _IDEAS.strip().replace("\n ", " ").splitlines():
             _SAID.setdefault(_word, (_yes.split()[0], _sign))
 
 
+def says_opposite(word: str) -> bool:
+    """Whether a word says the opposite of an idea."""
+    if word in _SAID:
+        return _SAID[word][1] < 0
+    match = _prefixed(word)
+    return match is not None and says_something(word) and _SAID.get(match[1], ("", 1))[1] > 0
+
+
 @lru_cache(maxsize=8_192)
 def idea_of(word: str) -> tuple[str, int]:
     """The idea that a word says, and 1, or -1 if it says the opposite; no idea if it says nothing."""
@@ -106,8 +115,13 @@ def idea_of(word: str) -> tuple[str, int]:
         return _SAID[word]
     if not says_something(word):
         return "", 1
-    match = _PREFIXED.fullmatch(word) if len(word) >= _SHORTEST_PREFIXED else None
+    match = _prefixed(word)
     if match is None:
         return stem(word), 1
     idea, sign = _SAID.get(match[1], (stem(match[1]), 1))
     return idea, -sign
+
+
+def _prefixed(word: str) -> re.Match[str] | None:
+    """A word with a prefix that denies, and what follows it; quickly said of most words that they have none."""
+    return _PREFIXED.fullmatch(word) if len(word) >= _SHORTEST_PREFIXED and word[0] in _FIRST_OF_PREFIXES else None

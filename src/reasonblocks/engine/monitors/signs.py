@@ -96,9 +96,10 @@ class Signs:
         counts = self._counts
         if not step.thought:
             return
-        telling = list(filter(_TELLING.__contains__, step.said))
-        counts["hedges"] += sum(map(_HEDGES.__contains__, telling))
-        counts["announcements"] += sum(map(_ANNOUNCES.__contains__, telling))
+        if telling := list(filter(_TELLING.__contains__, step.said)):
+            hedges = sum(map(_HEDGES.__contains__, telling))
+            counts["hedges"] += hedges
+            counts["announcements"] += len(telling) - hedges
         counts["numbers"] += count_numbers(step.thought) if step.codes else 0
         counts["said"] += len(step.thought)
         words = step.thought_words

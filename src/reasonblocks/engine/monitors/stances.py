@@ -13,6 +13,7 @@ from typing import NamedTuple
 from .claim_words import CONDITIONS, HOW_MANY, NO_UNIT, NOT_A_CLAIM, STATES
 from .lexicon import stem
 from .opposites import EXCLUSIVE
+from .quick import any_case
 from .stance_words import (
     DEEDS,
     FROM_A_PLACE,
@@ -25,7 +26,7 @@ from .stance_words import (
     TRANSITIVE,
     TROUBLE,
 )
-from .words import WordSet, split, word_set
+from .words import WordSet, is_small, split, word_set
 
 LONGEST = 45
 """Words of a sentence."""
@@ -47,24 +48,26 @@ _JOINED_PARTS = re.compile(rf"{_MARKS}|\b(?:{'|'.join(_BETWEEN.split() + _BETWEE
 """Where one of the words is that join clauses."""
 _LABEL = re.compile(r"[^:]{3,60}:\s[\w ,]{3,30}\.?")
 """`Seat of AB12: window.`"""
-_CODE = re.compile(
-    r"[{}=<>|\[\]\\]|^\s*(?:[-*>|\u2022]|#+\s|\d+(?:[.)]|\s)|//|\"|(?:assert|class|def|from|import|raise|return|Then)\s)"
+_CODE = re.compile(r"[{}=<>|\[\]\\]")
+_LISTED = re.compile(
+    r"\s*(?:[-*>|\u2022]|#+\s|\d+(?:[.)]|\s)|//|\"|(?:assert|class|def|from|import|raise|return|Then)\s)"
 )
 """Lines of code and of lists, and what follows from a case that is thought through."""
-_PLANS = re.compile(
-    r"\b(?:i'll|i'm going|i (?:am going|can|could|need|should|want|will)|let's|let me|let us|need to|needs to be"
+_PLANS = any_case(
+    r"i'll|i'm going|i (?:am going|can|could|need|should|want|will)|let's|let me|let us|need to|needs to be"
     r"|must have|want to|try to|trying|going to|make sure|not (?:\w+ )?(?:certain|sure)|to see|unsure"
     r"|no longer|used to|previously|would you"
     r"|(?:issue|problem|bug|task) is (?:about|that)"
     r"|(?:comment|description|docs?|docstring|documentation|error|issue|message|policy) (?:\w+ )?"
-    r"(?:mentions|reads|says|states))\b",
-    re.IGNORECASE,
+    r"(?:mentions|reads|says|states)"
 )
 _IN_PLANS = frozenset(
     "bug comment description doc docs docstring documentation error going i issue let ll longer m make message must "
     "need needs not policy previously problem see task try trying unsure used want would".split()
 )
 """One of these is in each of them."""
+_TELLING = STATUSES.keys() | DEEDS | QUESTIONS.keys()
+"""Words that answer something."""
 _MOVES = TO_A_PLACE | FROM_A_PLACE
 _NO_CLAIM = NOT_A_CLAIM - {"most", "often", "should", "some", "will", "won"}
 _NORMS = frozenset("must should shouldn".split())
@@ -97,6 +100,8 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _DIGIT = re.compile(r"\d")
+_MAY_BE_DATE = re.compile(r" \d(?<=[ehlrtyEHLRTY] \d)")
+"""A number after a word that ends like a month: to look for the months takes many times as long."""
 _MOST_UNIT_WORDS = 3
 _SHARED_OUT = frozenset("additional another each extra more other per remaining total".split())
 """With these a number is of something else each time."""
@@ -135,8 +140,8 @@ def held_in(sentence: str) -> Held:
     if not 2 < len(words) <= LONGEST or sentence.rstrip()[-1:] in ("?", ":") or not CONDITIONS.isdisjoint(words):
         return NOTHING_HELD
     text = _ASIDE.sub(r"\1", _ARGUMENTS.sub("()", sentence)) if "(" in sentence else sentence
-    bare = _QUOTED.sub(" _ ", text)
-    if _CODE.search(bare) or not bare.strip(" _.,:"):
+    bare = _without_quotes(text)
+    if _CODE.search(bare) or _LISTED.match(bare) or not bare.strip(" _.,:"):
         return NOTHING_HELD
     stances: list[Stance] = []
     names: frozenset[str] = frozenset()
@@ -154,11 +159,13 @@ def held_in(sentence: str) -> Held:
             continue
         pointing = plain[0] in _PRONOUNS
         about = own | names if pointing else own
-        if not _NO_CLAIM.isdisjoint(plain) or (planned and _PLANS.search(part)):
+        if not _NO_CLAIM.isdisjoint(plain) or (planned and _PLANS.are_in(part)):
             break  # whatever follows depends on it
         if names or not pointing or (own and "that" in plain[2:] and plain[1] in _IS):
             stances += _stances(part, plain, about, stances[-1:])
         names = about or names
+    if not stances:
+        return NOTHING_HELD
     tokens = frozenset(words) | {name.lower() for name in _IDENTIFIER.findall(sentence)} | names_in(text)
     return Held(tuple(_alone(stances)), tokens, word_set(words))
 
@@ -179,7 +186,7 @@ def _parts(text: str, words: list[str]) -> list[str]:
 
 def _plain(part: str, phrases: list[tuple[re.Pattern[str], str]]) -> str:
     """A part of a sentence without what it quotes, and with a word for each phrase that has one."""
-    text = _without_date(_QUOTED.sub(" _ ", part)).lower()
+    text = _without_date(_without_quotes(part)).lower()
     for pattern, word in phrases:
         text = pattern.sub(word, text)
     return text
@@ -196,13 +203,11 @@ def words_of_names(sentence: str) -> WordSet:
 def names_in(text: str) -> frozenset[str]:
     """The things that a text names: ids, identifiers, files, persons and places."""
     found: set[str] = set()
-    if "`" in text or '"' in text or "'" in text:
+    if _may_quote(text):
         found = {name.lower() for quoted in _QUOTED.findall(text) for name in _IDENTIFIER.findall("".join(quoted))}
         text = _QUOTED.sub(" ", text)
     tokens = _without_date(text).split()
-    # Plain words name nothing, and many sentences have no others.
-    small = text.isascii() and text.islower()
-    for place, token in enumerate(filterfalse(str.isalpha, tokens) if small else tokens):
+    for place, token in enumerate(filterfalse(str.isalpha, tokens) if is_small(text) else tokens):
         bare = token.strip(_AROUND)
         if bare.isalpha() and bare.islower():
             continue
@@ -212,8 +217,17 @@ def names_in(text: str) -> frozenset[str]:
     return frozenset(found - _NO_NAMES)
 
 
+def _may_quote(text: str) -> bool:
+    return "`" in text or '"' in text or "'" in text
+
+
+def _without_quotes(text: str) -> str:
+    """A text with a sign for each of its quotations."""
+    return _QUOTED.sub(" _ ", text) if _may_quote(text) else text
+
+
 def _without_date(text: str) -> str:
-    return _DATE.sub("_", text) if _DIGIT.search(text) else text
+    return _DATE.sub("_", text) if _MAY_BE_DATE.search(text) else text
 
 
 def _is_name(token: str, first: bool) -> bool:
@@ -229,6 +243,8 @@ def _is_name(token: str, first: bool) -> bool:
 def _stances(part: str, words: list[str], names: frozenset[str], before: list[Stance]) -> list[Stance]:
     found: dict[str, tuple[str, WordSet]] = {}
     for place, word in enumerate(words):
+        if word not in _TELLING:
+            continue
         if word in STATUSES and not (place and words[place - 1].isdigit()):
             denied = not NEGATIONS.isdisjoint(words[max(0, place - _NEAR + 1) : place])
             question, answer = f"status {STATUSES[word]}", f"!{word}" if denied else word
@@ -253,6 +269,8 @@ def _stances(part: str, words: list[str], names: frozenset[str], before: list[St
     found |= _measures(part)
     places = _places(part)
     found |= places
+    if not found:
+        return []
     names = names - {place for place, _ in places.values()}
     ideas = word_set(words)
     return [Stance(question, answer, names, ideas, near) for question, (answer, near) in found.items() if answer]
@@ -277,7 +295,7 @@ def _object(words: list[str], place: int) -> WordSet:
 def _counts(words: list[str]) -> dict[str, tuple[str, WordSet]]:
     """How many there are of what."""
     found: dict[str, tuple[str, WordSet]] = {}
-    if not _SHARED_OUT.isdisjoint(words):
+    if (HOW_MANY.keys().isdisjoint(words) and not any(map(str.isdigit, words))) or not _SHARED_OUT.isdisjoint(words):
         return found
     for place, word in enumerate(words):
         value = "" if word == "one" else HOW_MANY.get(word) or (word if word.isdigit() and len(word) < 4 else "")
@@ -301,10 +319,10 @@ def _measures(part: str) -> dict[str, tuple[str, WordSet]]:
     found: dict[str, tuple[str, WordSet]] = {}
     if not _DIGIT.search(part):
         return found
-    dates = _DATE.findall(part)
+    dates = _DATE.findall(part) if _MAY_BE_DATE.search(part) else []
     if len(dates) == 1:
         found["date"] = (" ".join(dates[0]).lower(), 0)
-    bare = _QUOTED.sub(" _ ", part)
+    bare = _without_quotes(part)
     numbers = list(_NUMBER.finditer(bare))
     if len(numbers) == 1 and not dates and _SET_TO.search(bare, 0, numbers[0].start()):
         following = split(bare[numbers[0].end() :])[:1]

@@ -23,6 +23,8 @@ RECENT = 32
 """How many of the newest steps keep their reading: those of a run that one batch of events may bring."""
 THOUGHTS = 5
 """How many of the newest thoughts a lookup may ask with."""
+NEVER_ASKED = b""
+"""In place of a step's digest where nobody asks for the readings of earlier steps: to compute it takes its time."""
 _LONGEST_THOUGHT = 1_000
 
 
@@ -41,6 +43,8 @@ class SuiteReading(msgspec.Struct, frozen=True):
     def fired(self) -> list[str]:
         """The monitors at or above their threshold."""
         thresholds = self.thresholds
+        if not thresholds:
+            return [name for name, score in self.scores.items() if score >= FIRE_THRESHOLD]
         return [name for name, score in self.scores.items() if score >= thresholds.get(name, FIRE_THRESHOLD)]
 
     def composite(self, weights: Weights) -> float:
@@ -108,11 +112,13 @@ class Trajectory:
         return self._reader.length
 
     def observe(self, step: ObservedStep, digest: bytes | None = None) -> SuiteReading:
-        """Take the next step in; `digest` is that of the step, if it is known already."""
+        """Take the next step in; `digest` is that of the step, if it is known already, or `NEVER_ASKED`."""
         features = self._reader.read(step)
         reading = self._reading = self._read(features)
         scores = pack(f"{len(reading.scores)}d", *reading.scores.values())
-        self._recent.append(_Recent(features.index, digest or step.digest(), scores, reading.evidence or None))
+        self._recent.append(
+            _Recent(features.index, step.digest() if digest is None else digest, scores, reading.evidence or None)
+        )
         if step.thought:
             self._thoughts.append(step.thought[:_LONGEST_THOUGHT])
         return reading

@@ -19,7 +19,7 @@ TopicSet = int
 """Stems, one bit each; 0 is the empty set."""
 
 _IN_BYTE = tuple(1 << place for place in range(8))
-_FEW = 20
+_FEW = 6
 """So many words are put together one by one; of more it is quicker to write down their bits."""
 _MOST_TASK = 8_000
 _NAMES_IN_THOUGHT, _NAMES_IN_ARGUMENTS = 1_000, 400
@@ -64,6 +64,8 @@ def _places_of(words: Iterable[str], known: Mapping[str, int]) -> set[int]:
 
 def _united(places: Collection[int]) -> TopicSet:
     """A set with the bits at these places, each of which is given once."""
+    if not places:
+        return 0
     if len(places) < _FEW:
         return reduce(or_, map(_ONE.__lshift__, places), 0)
     written = bytearray(TOPIC_BITS // 8)

@@ -51,7 +51,7 @@ _SHARE = 0.5
 _SKETCH = (1 << 128) - 1
 _PARTS = re.compile(r"[,;:()\u2014\u2013-]|\b(?:because|since|so|therefore|which|given|that)\b")
 """What may part a clause that claims something from one that does not."""
-_SIGNS_THAT_PART = ",;:()-\u2014\u2013"
+_SIGNS_THAT_PART = re.compile(r"[,;:()\u2014\u2013-]")
 _WORDS_THAT_PART = frozenset("because since so therefore which given that".split())
 
 _LONGEST_RESTATED = 40
@@ -75,7 +75,6 @@ _ORDERS = frozenset("click from import let please use".split())
 _SPEAKS = frozenset("i let we".split())
 _SPEAKS_OF_PLANS = frozenset("could going ll me must need plan should us want will".split())
 """What follows one who speaks in a plan, or tells others what to do."""
-_QUOTES = (' "', " '")
 _REACH = 2
 """Words after a negation that it may deny."""
 
@@ -140,14 +139,12 @@ class Wording:
         self.figures: tuple[Figure, ...] = figures_in(text, codes) if counts else ()
         self.may = _may(text, words, marks)
         """In what it may exclude what another one holds."""
-        self.asked = questions(marks)
-        """The questions that its words may answer."""
         self.may_state = self.may_claim and _may_state(text, words)
         """Whether it may say that something is so, as far as its beginning tells."""
         self.ideas = self.bits & ~FILLS if self.may_state and self.bits & FILLS else self.bits
         self.turned: WordSet = _turned(words) if self.may_state and marks & COUNTERS else 0
         """Those of the ideas that it may deny, or say the opposite of."""
-        self.kinds = marks & KINDS | any(map(text.__contains__, _QUOTES)) if self.may_state else 0
+        self.kinds = marks & KINDS | (' "' in text or " '" in text) if self.may_state else 0
         """A mark for each kind of value that it may give."""
         self._appeals: bool | None = None if marks & APPEALS or not text.isascii() else False
         self._claims: list[Claim] | None = None
@@ -197,7 +194,7 @@ def _folded(bits: WordSet) -> int:
 
 
 def _has_parts(text: str, words: list[str]) -> bool:
-    if any(map(text.__contains__, _SIGNS_THAT_PART)):
+    if _SIGNS_THAT_PART.search(text):
         return True
     return not _WORDS_THAT_PART.isdisjoint(words) and _PARTS.search(text) is not None
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from itertools import filterfalse
 
 from .lexicon import token_bits, united, word_bits
+from .quick import AnyCase, phrase_patterns
 
 WordSet = int
 """Stems, one bit each; 0 is the empty set."""
@@ -16,23 +17,24 @@ Sentence = tuple[str, list[str]]
 """As it is written, and its words."""
 
 _WORD = re.compile(r"\w+")
-_DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"\d[\d.,:]*")
 _PARTS_NO_WORDS = re.compile(r"[^\W_]|\n")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 _ASCII = bytes(range(128))
 _ASCII_BLANKS = bytes(code if _PARTS_NO_WORDS.match(chr(code)) else 32 for code in range(256))
 """Whatever parts words but the line break, as a table over bytes: many times as fast as matching."""
+_ASCII_WORDS = _ASCII_BLANKS.lower()
+"""The same, with small letters for capitals."""
 _ASCII_NUMBERS = bytes(48 if 48 <= code <= 57 else 46 if chr(code) in ".,:" else 32 for code in range(256))
 """The same for numbers: all digits are 0, and what may stand between them is a point."""
 
 
 def split(text: str) -> list[str]:
     """The words of a text in lower case, without punctuation."""
+    if text.isascii():
+        return text.encode().translate(_ASCII_WORDS).decode().split()
     lowered = text.lower()
-    if lowered.isascii() or _is_plain(lowered):
-        return lowered.encode("ascii", "replace").translate(_ASCII_BLANKS).decode().split()
-    return _words_in(lowered)
+    return _blanked(lowered).split() if _is_plain(lowered) else _words_in(lowered)
 
 
 def _words_in(lowered: str) -> list[str]:
@@ -44,6 +46,9 @@ def _words_in(lowered: str) -> list[str]:
 def split_sentences(text: str) -> list[Sentence]:
     """The sentences of a text, each with its words."""
     lines = text.replace(". ", ".\n").replace("? ", "?\n").replace("! ", "!\n")
+    if lines.isascii():
+        blanked = lines.encode().translate(_ASCII_WORDS).decode()
+        return list(zip(lines.split("\n"), map(str.split, blanked.split("\n")), strict=True))
     lowered = lines.lower()
     read = zip(lines.split("\n"), map(str.split, _blanked(lowered).split("\n")), strict=True)
     if _is_plain(lowered):
@@ -57,11 +62,14 @@ def split_sentences(text: str) -> list[Sentence]:
 
 def count_numbers(text: str) -> int:
     """How many numbers a text has; one may have points, commas and colons within."""
-    if not _DIGIT.search(text):
-        return 0
     if not _is_plain(text):
         return len(_NUMBER.findall(text))
     return len([run for run in text.encode("ascii", "replace").translate(_ASCII_NUMBERS).split() if b"0" in run])
+
+
+def is_small(text: str) -> bool:
+    """Whether a sentence has no capital letter but that of its first word, `I` aside: then its words name nothing."""
+    return text.isascii() and text[1:].replace(" I ", " ").islower()
 
 
 def _is_plain(text: str) -> bool:
@@ -99,8 +107,7 @@ def pieces(text: str) -> WordSet:
 
 def phrases(*lists: str) -> re.Pattern[str]:
     """A pattern for any of the phrases in these lists, which commas part; `*` stands for the rest of a word."""
-    escaped = [re.escape(phrase.strip()).replace(r"\*", r"\w*") for line in lists for phrase in line.split(",")]
-    return re.compile(rf"\b(?:{'|'.join(escaped)})\b", re.IGNORECASE)
+    return re.compile(rf"\b(?:{'|'.join(phrase_patterns(*lists))})\b", re.IGNORECASE)
 
 
 class Phrases:
@@ -109,7 +116,7 @@ class Phrases:
     __slots__ = ("_beginnings", "_pattern", "_words")
 
     def __init__(self, *lists: str) -> None:
-        self._pattern = phrases(*lists)
+        self._pattern = AnyCase(phrase_patterns(*lists))
         telling = [max(split(phrase), key=len) + "*" * ("*" in phrase) for line in lists for phrase in line.split(",")]
         self._words = frozenset(word for word in telling if not word.endswith("*"))
         self._beginnings = tuple(word.rstrip("*") for word in telling if word.endswith("*"))
@@ -128,7 +135,7 @@ class Phrases:
 
     def found_in(self, text: str) -> bool:
         """Whether one of them is in a text."""
-        return self._pattern.search(text) is not None
+        return self._pattern.are_in(text)
 
 
 def size(words: WordSet) -> int:
