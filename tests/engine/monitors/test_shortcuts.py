@@ -163,7 +163,7 @@ def test_letters_without_a_small_one_count_as_well() -> None:
 
 
 SIGNS = st.sampled_from(
-    'a|=|==|!=|= |DOES|IS|NO|NOT|aIS|ORIGINAL|original|originals|File "|Error: |xError: |_|ed|s|ss|xed|as|Then|If|No,|But'
+    'a|=|==|!=|= |DOES|IS|NO|NOT|aIS|ORIGINAL|original|originals|File "|Error: |xError: |_|ed|s|ss|xed|as|Then|If|No,'
     "|But|-|*|>|# |1. |2)|3  |4|//|\u2022|\n|{|}|[|\\|the|timed|_s|d_ed|\u00e9s|\u00e9ed| | | ".split("|")
 )
 signs = st.lists(SIGNS, max_size=7).map("".join)
