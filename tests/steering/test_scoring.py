@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from reasonblocks.steering import scoring
 from reasonblocks.steering.scoring import features, score_step
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
@@ -239,3 +240,18 @@ def test_c10_long_text_takes_linear_time(unit: str) -> None:
     start = time.process_time()
     score_step(text)
     assert time.process_time() - start < 3
+
+
+@given(st.lists(st.sampled_from(["a", " ", "\n", '"', "`", "\u201c", "\u201d", "it's", "'"]), max_size=12).map("".join))
+def test_marks_of_one_kind_quote_the_same(text: str) -> None:
+    """Where quotations have one kind of marks alone, the pattern for that kind parts a text as the one for all does."""
+    marks = scoring._quotation_marks(text)
+    alone = scoring._QUOTED_BY_ONE.get(marks, scoring._QUOTED)
+    assert (alone.split(text) if marks else [text]) == scoring._QUOTED.split(text)
+
+
+@given(st.lists(st.sampled_from(["_", "maybe", "error", " ", ",", "x"]), max_size=10).map("".join))
+def test_emphasis_is_seen_wherever_it_is(text: str) -> None:
+    """Words with underscores around them are found in texts that have an underscore at an end of a word."""
+    stripped = {word.strip("_") for word in scoring.words_of(text)}
+    assert features(text).errors == pytest.approx(min(1, len({"error"} & stripped) / 3))

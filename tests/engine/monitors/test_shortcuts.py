@@ -1,21 +1,25 @@
 """What is told before a sentence, a result or a pattern is read must be what reading it would tell."""
 
 import re
+from collections.abc import Callable
 from itertools import islice
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reasonblocks.engine.monitors import clauses, points, stances
+from reasonblocks.engine.monitors.disputes import _names
+from reasonblocks.engine.monitors.features import ObservedStep, read_step
 from reasonblocks.engine.monitors.figures import figures_in, last_id
 from reasonblocks.engine.monitors.marks import ONLY, TURNS, VALUE
-from reasonblocks.engine.monitors.quick import beginnings, quick
+from reasonblocks.engine.monitors.quick import any_case, beginnings, quick
 from reasonblocks.engine.monitors.remarks import Remark, Remarks, remarks_of
 from reasonblocks.engine.monitors.terms import Terms, parted
 from reasonblocks.engine.monitors.topics import topic_of_task
 from reasonblocks.engine.monitors.vocabulary import Words
 from reasonblocks.engine.monitors.wordings import wording_of
-from reasonblocks.engine.monitors.words import Phrases, split, split_sentences, token_set, word_set
+from reasonblocks.engine.monitors.words import Phrases, is_small, split, split_sentences, token_set, word_set
 
 SUBJECTS = "the cache|the parser|the retry loop|the `load` function|the session store|order 4711|it|the only default"
 SAYS = "reads|does not read|ignores|never holds|has 3 of|has 14 of|is not in|belongs to|no longer skips"
@@ -142,3 +146,84 @@ def test_the_terms_of_a_call_do_not_depend_on_when_they_are_read(filler: str) ->
     assert terms.words == word_set(plain)
     assert terms.names == token_set(["shell", "src/app.py", "alone"])
     assert terms.parts == terms.names | token_set(plain)
+
+
+@given(st.lists(pieces, max_size=8), st.sampled_from(["", " "]), st.sampled_from([str.upper, str.title, str.lower]))
+def test_letters_of_any_size_are_found(parts: list[str], between: str, sized: Callable[[str], str]) -> None:
+    """What is looked for in small letters is what would be found in letters of any size."""
+    text = sized(between.join(parts))
+    plain = re.compile(rf"\b(?:{ALTERNATIVES})\b", re.IGNORECASE)
+    assert any_case(ALTERNATIVES).are_in(text) == (plain.search(text) is not None)
+
+
+def test_letters_without_a_small_one_count_as_well() -> None:
+    """A long s is an s, and a text with one is read as a whole."""
+    assert any_case("it (?:is|was)|so").are_in("\u017fo it wa\u017f")
+    assert any_case("(?:bug|error) (?:is|was)|so").are_in("the BUG WAS there")
+
+
+SIGNS = st.sampled_from(
+    'a|=|==|!=|= |DOES|IS|NO|NOT|aIS|ORIGINAL|original|originals|File "|Error: |xError: |_|ed|s|ss|xed|as|Then|If|No,'
+    "|But|-|*|>|# |1. |2)|3  |4|//|\u2022|\n|{|}|[|\\|the|timed|_s|d_ed|\u00e9s|\u00e9ed| | | ".split("|")
+)
+signs = st.lists(SIGNS, max_size=7).map("".join)
+NO_STATEMENT = re.compile(
+    r"[{}<>|\[\]\\]|(?<![=!])=(?!=)\s|\b(?:DOES|IS|NO|NOT|original)\b|\bFile \"|Error: "
+    r"|^\s*(?:[-*>|\u2022\"]|#+\s|\d+(?:\s{2}|[.):])|//"
+    r"|(?:Ah|But|Case|Hmm|However|If|No,|Oh|Then|Wait|assert|class|def|from|import|raise|return)\b)|^\s{4}|^\s*_\s*$"
+)
+VERBAL = re.compile(r"\w\B(?:\wed|[^\Ws]s)\b")
+
+
+@given(signs)
+def test_patterns_that_begin_with_a_sign_find_what_others_find(text: str) -> None:
+    """A pattern that is tried at a few signs matches what it would match if it were tried everywhere."""
+    begins, within = points._BEGINS_NO_STATEMENT.match(text), points._NO_STATEMENT.search(text)
+    assert bool(begins or within) == bool(NO_STATEMENT.search(text))
+    assert bool(clauses._VERBAL.search(text)) == bool(VERBAL.search(text))
+    assert clauses._is_listing(text) == bool(clauses._LISTING.match(text))
+    assert bool(stances._DATE.search(text)) <= bool(stances._MAY_BE_DATE.search(text))
+
+
+@pytest.mark.parametrize("date", ["May 5", "on JULY 12th", "december 24", "October 1", "march 3", "april 3"])
+def test_dates_follow_a_word_that_ends_like_a_month(date: str) -> None:
+    """A number is only looked at as a date where a month may stand before it, and every month is one."""
+    assert stances._DATE.search(date)
+    assert stances._MAY_BE_DATE.search(date)
+
+
+TOKENS = st.sampled_from(
+    "I the The parser Parser, loads Reader load() src/app.py X9 `load` it's (ok) a_b NASA 12".split()
+)
+
+
+@given(st.lists(TOKENS, min_size=1, max_size=6))
+def test_plain_words_of_small_sentences_name_nothing(tokens: list[str]) -> None:
+    """A sentence without capital letters within names what it names if all of its words are looked at."""
+    text = " ".join(tokens)
+    if not is_small(text):
+        return
+    plain = [token for token in tokens if token.isalpha()]
+    assert not any(stances._is_name(token, place == 0) for place, token in enumerate(tokens) if token in plain)
+    marked = " ".join([token for token in tokens if token not in plain])
+    assert _names(text) == _names(marked)
+    assert stances.names_in(text) == stances.names_in(marked)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "values"),
+    [
+        ('{"path": "a.py"}', "a.py"),
+        (' \n[1, "b"]', "1\nb"),
+        ('"alone"', "alone"),
+        ("-4", "-4"),
+        ("true", "True"),
+        ("null", ""),
+        ("ls -l", "ls -l"),
+        ("find .", "find ."),
+        ("\u00a0{}", "\u00a0{}"),
+    ],
+)
+def test_arguments_are_taken_apart_where_they_are_json(arguments: str, values: str) -> None:
+    """What cannot begin JSON is one value, and whatever may is tried."""
+    assert read_step(0, ObservedStep(action="run", action_input=arguments)).arguments == values
