@@ -845,6 +845,7 @@ def test_c9b_snapshot_is_small_and_plain(blocks: ReasonBlocks, standin: Standin)
     text = json.dumps(ours)
     assert json.loads(text) == ours
     assert len(text) < 4_000
+    standin.wait_for(lambda: standin.runs)  # events wait a moment for company
     assert next(iter(standin.runs)) in text
     middleware.close()
 
