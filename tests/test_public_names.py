@@ -91,6 +91,13 @@ def test_types_need_no_langchain() -> None:
     assert shown.stdout.strip() == "[]"
 
 
+def test_a_replay_needs_no_http_client() -> None:
+    """Who names no server does not wait until what would talk to one is loaded."""
+    check = "import sys, reasonblocks.replay.work; print('httpx' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "False"
+
+
 @pytest.mark.parametrize(
     ("installed", "says"), [("0.3.27", "langchain 0.3.27 is installed"), (None, "is not installed")]
 )

@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, get_args
-
-import httpx
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from .errors import SettingsError
 from .secret import Secret, mask
+
+if TYPE_CHECKING:
+    import httpx
 
 CacheControl = Literal["always", "anthropic", "never"]
 OtelChat = Literal["auto", "on", "off"]
@@ -46,7 +47,7 @@ _FALSE = ("", "0", "false", "no", "off")
 class Connection:
     """Where rb-api is and the key for it."""
 
-    base_url: httpx.URL
+    base_url: "httpx.URL"
     key: Secret = field(repr=False)
 
 
@@ -93,12 +94,9 @@ def _checked_key(key: str) -> str:
     return key
 
 
-def _checked_url(text: str, allow_insecure_http: bool) -> httpx.URL:
+def _checked_url(text: str, allow_insecure_http: bool) -> "httpx.URL":
     shown = mask(text)
-    try:
-        url = httpx.URL(text.rstrip("/"))
-    except (httpx.InvalidURL, ValueError) as error:
-        raise SettingsError(f"base_url is {shown!r}, which is not a URL: {error}") from None
+    url = _parsed_url("base_url", text)
     if url.scheme not in ("http", "https") or not url.host or not 0 < (url.port or 1) < 65_536:
         raise SettingsError(f"base_url is {shown!r}; expected an address such as https://rb-api.example.com")
     if url.userinfo or url.query or url.fragment:
@@ -215,12 +213,18 @@ def otel(value: object) -> Otel:
     return _checked_collector(given)
 
 
+def _parsed_url(name: str, text: str) -> "httpx.URL":
+    import httpx  # takes longer than all of us, and who names no server needs none of it
+
+    try:
+        return httpx.URL(text.rstrip("/"))
+    except (httpx.InvalidURL, ValueError) as error:
+        raise SettingsError(f"{name} is {mask(text)!r}, which is not a URL: {error}") from None
+
+
 def _checked_collector(text: str) -> str:
     shown = mask(text)
-    try:
-        url = httpx.URL(text.strip().rstrip("/"))
-    except (httpx.InvalidURL, ValueError) as error:
-        raise SettingsError(f"otel is {shown!r}, which is not a URL: {error}") from None
+    url = _parsed_url("otel", text.strip())
     if url.scheme not in ("http", "https") or not url.host:
         raise SettingsError(f"otel is {shown!r}; expected the address of a collector such as http://localhost:4318")
     if url.userinfo or url.query or url.fragment:
