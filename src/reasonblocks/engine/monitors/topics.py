@@ -50,6 +50,17 @@ class StepTopic(msgspec.Struct, frozen=True, gc=False):
     brought_size: int
 
 
+class TopicPart(msgspec.Struct, frozen=True, gc=False):
+    """What a thought or a call is about."""
+
+    words: TopicSet
+    size: int
+    """How many they are."""
+    coded: set[int]
+    """The places of what stands for one thing alone."""
+    named: TopicSet
+
+
 def topic_set(words: Iterable[str]) -> TopicSet:
     """The stems of those words that are peculiar to something."""
     return _united(_places_of(words, topic_places))
@@ -81,33 +92,41 @@ def topic_of_task(task: str) -> tuple[TopicSet, TopicSet]:
     return _united(_places_of(split(text), topic_places) | _ids(text)), _united(_names(text))
 
 
-def read_topic(
-    thought: str,
-    words: Set[str],
-    codes: Collection[str],
-    given: str,
-    given_words: Set[str],
-    result: str,
-    heard: Set[str],
-) -> StepTopic:
-    """What a step is about: what it says, is given and brings, each with its words; `codes` are no words proper."""
+def topic_of_thought(thought: str, words: Set[str], codes: Collection[str]) -> TopicPart:
+    """What a thought is about, given its words; `codes` are those that are no words proper."""
     said = _places_of(words - set(codes) if codes else words, topic_places)
+    names = _names(thought[:_NAMES_IN_THOUGHT])
+    return TopicPart(_united(said), len(said), _places_of(codes, topic_places), _united(names))
+
+
+def topic_of_call(given: str, words: Set[str]) -> TopicPart:
+    """What a call is about, by what it is given, and the words of that."""
     # Where something is read says little about what.
-    called = _places_of(split(_HOST.sub(" ", given)) if "://" in given else given_words, topic_places)
-    coded = _places_of(codes, topic_places) | _ids(given)
-    brought = _places_of(heard, topic_places) | _ids(result)
-    said_set, called_set, coded_set = _united(said), _united(called), _united(coded)
+    called = _places_of(split(_HOST.sub(" ", given)) if "://" in given else words, topic_places)
+    return TopicPart(_united(called), len(called), _ids(given), _united(_names(given[:_NAMES_IN_ARGUMENTS])))
+
+
+def topic_of_result(result: str, words: Set[str]) -> tuple[TopicSet, int]:
+    """What a result is about, given its words, and how many of them tell."""
+    brought = _places_of(words, topic_places) | _ids(result)
+    return _united(brought), len(brought)
+
+
+def topic_of_step(thought: TopicPart, call: TopicPart, brought: TopicSet, brought_size: int) -> StepTopic:
+    """What a step is about: what it says, does and brings."""
+    coded = thought.coded | call.coded
+    coded_set = _united(coded)
     return StepTopic(
-        said_set,
-        called_set,
+        thought.words,
+        call.words,
         coded_set,
-        said_set | called_set | coded_set,
-        _united(brought),
-        _united(_names(f"{thought[:_NAMES_IN_THOUGHT]} {given[:_NAMES_IN_ARGUMENTS]}")),
-        len(said),
-        len(called),
+        thought.words | call.words | coded_set,
+        brought,
+        thought.named | call.named,
+        thought.size,
+        call.size,
         len(coded),
-        len(brought),
+        brought_size,
     )
 
 

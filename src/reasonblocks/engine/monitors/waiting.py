@@ -2,7 +2,8 @@
 
 import re
 
-from .features import UNFINISHED, StepFeatures
+from .features import StepFeatures
+from .results import UNFINISHED
 from .words import split
 
 _STATE = re.compile(r"\b(?:phase|stage|state|status)\W{1,6}([\w -]{1,30})", re.IGNORECASE)
