@@ -22,6 +22,8 @@ from .features import StepFeatures, quote
 from .remarks import Remark, Remarks, remarks_of
 from .restatements import Restatements, one_number_apart
 from .standing import Event, Standing
+from .turns import TURNS
+from .wordings import LONGEST_QUOTED
 from .words import Phrases, WordSet, number_set, overlap, phrases, size, split, token_set, word_set
 
 _MOST_STEPS = 20
@@ -41,15 +43,8 @@ _REASONS = {
     "opposite": "Two statements about the same thing exclude each other",
     "nearly": "One claim seems to deny the other",
 }
-_LONGEST_TEXT = 160
 _NEAR = 250
 """Characters around a claim in which a change of mind is looked for."""
-_TURNS = phrases(
-    "actually, after all, although, but, despite, earlier, even though, except, however, in fact, instead, no longer",
-    "changed to, converted, downgraded, increased to, moved to, reduced to, set to, switched to, updated, upgraded",
-    "now, oh, previous*, though, turned out, turns out, unlike, wait, whereas, yet",
-)
-"""Words that tell of a change where they stand in the sentence itself."""
 _TAKES_BACK = phrases(
     "amend*, apolog*, assumed, changes that, changes this, closer inspection, closer look, closer reading",
     "contradicts my, contradicts what",
@@ -61,7 +56,7 @@ _TAKES_BACK = phrases(
     "recheck*, reconsider*, reread, retract*, revis*, scratch that, scratch what, sorry, spoke too soon, strike that",
     "take back, take that back, too quick, turned out, turns out, wait, was off, was wrong, were wrong, wrong about",
 )
-"""Words that own up to one, near by."""
+"""Words that own up to a change of mind, near by."""
 _TOOK_BACK = phrases(
     "assumed, at first, corrected, correction, differs from, earlier, got it wrong, got that wrong, got this wrong",
     "had said, i had",
@@ -268,7 +263,7 @@ def _kind(earlier: Claim, claim: Claim, same: bool) -> str:
 
 def _beginning(remark: Remark) -> str:
     """A sentence as it was said, or the beginning of it."""
-    return remark.said.text.strip()[:_LONGEST_TEXT]
+    return remark.said.text.strip()[:LONGEST_QUOTED]
 
 
 def _happened(step: StepFeatures) -> _Happened:
@@ -285,7 +280,7 @@ def _happened(step: StepFeatures) -> _Happened:
 
 def _acknowledged(thought: str, text: str, earlier: str = "") -> bool:
     """Whether a change of mind is owned up to, in the sentence itself or near it."""
-    turn = _TURNS.search(text)
+    turn = TURNS.search(text)
     if turn is not None and turn[0] not in earlier:
         return True
     start = max(0, thought.find(text[:60]))

@@ -66,9 +66,12 @@ class Remarks:
                 self._unique.append(kept)
 
     def may_exclude(self, remark: Remark) -> bool:
-        """Whether any sentence could be about the same as this one: there are two ideas at least that both have."""
+        """Whether any sentence could be about the same as this one: there are two ideas at least that both have.
+
+        What tells of a change itself excludes nothing.
+        """
         said = remark.said
-        if not said.may_claim or said.claims_nothing:
+        if not said.may_claim or said.tells_of_change or said.claims_nothing:
             return False
         common = remark.bits & self._ever
         return common & (common - 1) != 0 if common else False

@@ -192,7 +192,6 @@ def _plain(part: str, phrases: list[tuple[re.Pattern[str], str]]) -> str:
     return text
 
 
-@lru_cache(maxsize=2_048)
 def words_of_names(sentence: str) -> WordSet:
     """The stems of the words that the names of a sentence are made of; of all its words, if these are too short."""
     names = names_in(sentence)

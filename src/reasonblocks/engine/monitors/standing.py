@@ -28,7 +28,7 @@ from .stance_words import (
     WITH_AN_OBJECT,
 )
 from .stances import Held, Stance, held_in, words_of_names
-from .wordings import DENIES, SAYS, VALUE
+from .wordings import DENIES, SAYS, UNREAD, VALUE, Wording
 from .words import WordSet, split, word_set
 
 _MOST_STEPS = 10
@@ -195,32 +195,37 @@ class Standing:
 
         Most sentences have nothing to do with each other, so what takes long is put off until something is in common.
         """
+        said = now.said
+        bits, questions, answers = now.bits, said.asked, said.answers
+        if not answers:
+            return
         since = self._events[0].at if self._events else now.index
-        bits, questions, names, asked, appeals = now.bits, now.said.asked, -1, 0, False
+        unnamed = not said.names and not said.appeals  # then it is up to the others to say what is spoken of
         for kind in _KINDS:
-            if not kind & _AGAINST[now.said.may]:
+            valued = kind == VALUE
+            if not kind & _AGAINST[said.may] or (valued and not answers & _VALUES):
                 continue
             for past in reversed(self._kept[kind]):
                 if past.index < since:
                     break
-                both = past.said.asked & questions
-                if kind != VALUE and not both:
+                theirs = past.said
+                asked = theirs.asked
+                if not valued and (not asked & questions or not asked & answers or (unnamed and not theirs.names)):
                     continue
                 common = past.bits & bits
                 if not common:
                     continue
                 several = common & (common - 1) != 0
-                if kind != VALUE and not (several or both & ~OF_MANY):
+                if not (valued or several or asked & questions & ~OF_MANY):
                     continue
-                if names < 0:
-                    names, appeals = words_of_names(now.said.text), now.said.appeals
-                plain = several and (appeals or kind == VALUE)
-                if not (common & names or plain or words_of_names(past.said.text) & common):
+                plain = several and (valued or said.appeals)
+                if not (plain or _names(said) & common or _names(theirs) & common):
                     continue
-                asked = asked or _asked_by(held_in(now.said.text))
-                if not asked:
-                    return
-                if asked & (_VALUES if kind == VALUE else past.said.asked):
+                if answers == UNREAD:
+                    answers = said.answers = _asked_by(held_in(said.text))
+                    if not answers:
+                        return
+                if answers & (_VALUES if valued else asked):
                     yield past, now
 
     def _excluded(self, past: Remark, now: Remark) -> Iterator[Opposite]:
@@ -232,6 +237,13 @@ class Standing:
                 pair = _Pair(past, holding, earlier, now, held, stance)
                 if pair.same_thing() and not any(e.at >= past.index and pair.excused_by(e) for e in self._events):
                     yield Opposite(stance.question, past.index, past.said.text, now.said.text)
+
+
+def _names(said: Wording) -> WordSet:
+    """The words that the names of a sentence are made of, read when they are first asked for."""
+    if said.names == UNREAD:
+        said.names = words_of_names(said.text)
+    return said.names
 
 
 def _asked_by(held: Held) -> int:

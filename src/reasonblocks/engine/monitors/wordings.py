@@ -15,12 +15,12 @@ from .figures import Figure, figures_in, last_id
 from .marks import (
     ANSWER,
     APPEALS,
+    CHANGE,
     CONDITION,
     COUNTERS,
     DIGIT,
     GUESS,
     KINDS,
-    NAMELESS,
     NO_CLAIM,
     ONLY,
     OPPOSES,
@@ -42,6 +42,11 @@ from .words import Sentence, WordSet, split
 
 SAYS, DENIES, VALUE = 1, 2, 4
 """What a sentence may do with what another one holds: say it plainly, deny it, give a value."""
+
+UNREAD = -1
+"""In place of what a sentence answers or names, before it is read for that: it may be anything."""
+LONGEST_QUOTED = 160
+"""Characters of a sentence that are read for a change of mind."""
 
 _MOST_KEPT = 1_024
 _FEWEST_COMMON = 2
@@ -85,6 +90,7 @@ class Wording:
     __slots__ = (
         "_appeals",
         "_claims",
+        "answers",
         "asked",
         "bits",
         "count",
@@ -96,10 +102,13 @@ class Wording:
         "marks",
         "may",
         "may_claim",
+        "may_name",
         "may_state",
+        "names",
         "negated",
         "restates",
         "sketch",
+        "tells_of_change",
         "text",
         "turned",
     )
@@ -113,11 +122,22 @@ class Wording:
             marks |= ONLY
         self.marks = marks
         self.asked = questions(marks)
-        """The questions that its words may answer."""
+        """The questions that its words may answer..."""
+        self.answers = UNREAD
+        """...and those that it does, once that was found out."""
+        self.names: WordSet = UNREAD
+        """The words of its names, once they were read..."""
+        self.may_name: WordSet = UNREAD
+        """...and those of whatever may be one."""
         self.may_claim = marks & VERB != 0 and self.count >= _FEWEST_COMMON
         """Whether it has a verb, and is more than a plan or a guess."""
         if self.may_claim and marks & NO_CLAIM:
             self.may_claim = _has_parts(text, words)
+        # Only where no word may be part of a longer one is it certain that the word stands there by itself.
+        self.tells_of_change = (
+            marks & CHANGE != 0 and len(text) <= LONGEST_QUOTED and text.isascii() and "_" not in text
+        )
+        """Whether a word of it is certain to tell of a change."""
         self.least = max(_FEWEST_COMMON, _SHARE * self.count)
         """Ideas that another sentence has in common with it if both are about the same."""
         self.sketch = _folded(self.bits) if self.may_claim else 0
@@ -148,11 +168,6 @@ class Wording:
         """A mark for each kind of value that it may give."""
         self._appeals: bool | None = None if marks & APPEALS or not text.isascii() else False
         self._claims: list[Claim] | None = None
-
-    @property
-    def nameless(self) -> bool:
-        """Whether it may be clear what it is about without a name."""
-        return self.marks & NAMELESS != 0
 
     @property
     def appeals(self) -> bool:
