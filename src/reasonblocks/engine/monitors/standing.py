@@ -12,6 +12,8 @@ from itertools import islice
 from operator import or_
 from typing import NamedTuple
 
+import msgspec
+
 from .claim_words import ANY_ONE, FILLS
 from .features import StepFeatures
 from .remarks import Remark
@@ -61,7 +63,7 @@ class Opposite(NamedTuple):
     text: str
 
 
-class Event(NamedTuple):
+class Event(msgspec.Struct, frozen=True, gc=False):
     """What a step did and brought."""
 
     at: int

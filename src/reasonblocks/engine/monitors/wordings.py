@@ -47,10 +47,10 @@ UNREAD = -1
 """In place of what a sentence answers or names, before it is read for that: it may be anything."""
 LONGEST_QUOTED = 160
 """Characters of a sentence that are read for a change of mind."""
+FEWEST_COMMON = 2
+"""Ideas of a sentence that claims something, and that two sentences have in common if they are about the same."""
 
 _MOST_KEPT = 1_024
-_FEWEST_COMMON = 2
-"""Ideas of a sentence that claims something, and that two sentences have in common if they are about the same."""
 _SHARE = 0.5
 """Of the ideas of the shorter one of these two."""
 _SKETCH = (1 << 128) - 1
@@ -105,7 +105,6 @@ class Wording:
         "may_name",
         "may_state",
         "names",
-        "negated",
         "restates",
         "sketch",
         "tells_of_change",
@@ -129,7 +128,7 @@ class Wording:
         """The words of its names, once they were read..."""
         self.may_name: WordSet = UNREAD
         """...and those of whatever may be one."""
-        self.may_claim = marks & VERB != 0 and self.count >= _FEWEST_COMMON
+        self.may_claim = marks & VERB != 0 and self.count >= FEWEST_COMMON
         """Whether it has a verb, and is more than a plan or a guess."""
         if self.may_claim and marks & NO_CLAIM:
             self.may_claim = _has_parts(text, words)
@@ -138,11 +137,10 @@ class Wording:
             marks & CHANGE != 0 and len(text) <= LONGEST_QUOTED and text.isascii() and "_" not in text
         )
         """Whether a word of it is certain to tell of a change."""
-        self.least = max(_FEWEST_COMMON, _SHARE * self.count)
+        self.least = max(FEWEST_COMMON, _SHARE * self.count)
         """Ideas that another sentence has in common with it if both are about the same."""
         self.sketch = _folded(self.bits) if self.may_claim else 0
         """A few bits for its ideas, several of which may share one: two such are compared many times as fast."""
-        self.negated = marks & TURNS != 0 and sum(map(NEGATES.__contains__, words)) % 2 == 1
         compared = not marks & GUESS and len(words) <= _LONGEST_RESTATED and "?" not in text
         self.restates = (
             compared
@@ -168,6 +166,11 @@ class Wording:
         """A mark for each kind of value that it may give."""
         self._appeals: bool | None = None if marks & APPEALS or not text.isascii() else False
         self._claims: list[Claim] | None = None
+
+    @property
+    def negated(self) -> bool:
+        """Whether negations turn it round."""
+        return self.marks & TURNS != 0 and sum(map(NEGATES.__contains__, split(self.text))) % 2 == 1
 
     @property
     def appeals(self) -> bool:
