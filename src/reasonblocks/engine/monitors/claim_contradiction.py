@@ -7,7 +7,7 @@ speaks of it, what was said before is not compared. A change of mind that is ack
 import re
 from collections import deque
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, product
 
 import msgspec
 
@@ -172,22 +172,22 @@ class _State:
     def _excluded(self, remark: Remark) -> Iterator[tuple[str, Remark, Claim, Claim]]:
         """Earlier claims that a sentence excludes, and in what; of those about the very same fact the last one."""
         settled: set[str] = set()
+        claims: list[Claim] | None = None
         for past in self._remarks.that_may_exclude(remark):
             if past.said.claims_nothing:
                 continue
-            claims = remark.said.claims()
+            if claims is None:
+                claims = remark.said.claims()
             if not claims:
                 return
-            held = past.said.claims()
-            for claim in claims:
-                for earlier in held:
-                    same = earlier.key == claim.key
-                    if same and claim.key in settled:
+            for claim, earlier in product(claims, past.said.claims()):
+                same = earlier.key == claim.key
+                if same:
+                    if claim.key in settled:
                         continue
-                    if same:
-                        settled.add(claim.key)
-                    if kind := _kind(earlier, claim, same):
-                        yield kind, past, earlier, claim
+                    settled.add(claim.key)
+                if kind := _kind(earlier, claim, same):
+                    yield kind, past, earlier, claim
 
     def _may_differ(self, index: int, earlier: Claim, claim: Claim, kind: str) -> bool:
         """Whether something happened after a claim was made that may have changed the fact, or taught it."""

@@ -7,7 +7,7 @@ then are they taken apart (`counterpoints.py`). Whatever has changed the thing s
 
 from collections import deque
 from collections.abc import Iterator
-from itertools import filterfalse, islice
+from itertools import chain, filterfalse, islice
 
 from .claim_words import FILLS
 from .counterpoints import Counterpoint, counterpoint
@@ -46,6 +46,7 @@ class Disputes:
         found: list[Opposite] = []
         said = [remark for remark in remarks if remark.said.may_state]
         if said:
+            self._forget()
             pairs = ((past, now) for now in said for past in self._may_exclude(now))
             found += filter(None, [self._excluded(*pair) for pair in islice(pairs, _MOST_LOOKS)])
             for now in said:
@@ -55,26 +56,26 @@ class Disputes:
         self._events.append(event)
         return found
 
+    def _forget(self) -> None:
+        """Let go of what was said before the last steps."""
+        since = self._events[0].at if self._events else 0
+        for kept in (self._turning, self._plain, self._valued):
+            while kept and kept[0].index < since:
+                kept.popleft()
+
     def _may_exclude(self, now: Remark) -> Iterator[Remark]:
         """The sentences of the last steps that may say otherwise, the latest first."""
-        since = self._events[0].at if self._events else now.index
         said = now.said
-        ideas, turned, kinds = said.ideas, said.turned, said.kinds
-        for past in reversed(self._turning):
-            if past.index < since:
-                break
+        ideas, turned, kinds, marks = said.ideas, said.turned, said.kinds, said.marks
+        for past in chain(reversed(self._turning), reversed(self._plain)) if turned else reversed(self._turning):
             theirs = past.said
-            if (theirs.turned & ideas or theirs.ideas & turned) and _may_be_the_same(theirs, said):
-                yield past
-        for past in reversed(self._plain) if turned else ():
-            if past.index < since:
-                break
-            theirs = past.said
-            if theirs.ideas & turned and _may_be_the_same(theirs, said):
+            if not (theirs.turned & ideas or theirs.ideas & turned):
+                continue
+            # They have more in common than a word, or speak of something that has a number.
+            common = theirs.ideas & ideas
+            if (common & (common - 1) or theirs.marks & marks & NAMELESS) and _same_names(theirs, said):
                 yield past
         for past in reversed(self._valued) if kinds else ():
-            if past.index < since:
-                break
             theirs = past.said
             if theirs.kinds & kinds and theirs.ideas & ideas and _same_names(theirs, said):
                 yield past
@@ -85,14 +86,6 @@ class Disputes:
         if found is None or any(event.at >= past.index and _excuses(event, found, now) for event in self._events):
             return None
         return Opposite(DONE if found.idea == DEED else "", past.index, earlier, text)
-
-
-def _may_be_the_same(one: Wording, other: Wording) -> bool:
-    """Whether two sentences have more in common than a word, or speak of something that has a number."""
-    common = one.ideas & other.ideas
-    if not common & (common - 1) and not one.marks & other.marks & NAMELESS:
-        return False
-    return _same_names(one, other)
 
 
 def _same_names(one: Wording, other: Wording) -> bool:

@@ -30,7 +30,7 @@ from .stance_words import (
     WITH_AN_OBJECT,
 )
 from .stances import Held, Stance, held_in, words_of_names
-from .wordings import DENIES, SAYS, UNREAD, VALUE, Wording
+from .wordings import DENIES, SAYS, UNREAD, VALUE
 from .words import WordSet, split, word_set
 
 _MOST_STEPS = 10
@@ -181,6 +181,7 @@ class Standing:
         found: list[Opposite] = []
         said = [remark for remark in remarks if remark.said.may]
         if said:
+            self._forget()
             pairs = (pair for now in said if now.bits & self._ever for pair in self._pairs(now))
             for past, now in islice(pairs, _MOST_LOOKS):
                 found += self._excluded(past, now)
@@ -192,24 +193,28 @@ class Standing:
         self._events.append(event)
         return found
 
+    def _forget(self) -> None:
+        """Let go of what was said before the last steps."""
+        since = self._events[0].at if self._events else 0
+        for kept in self._kept.values():
+            while kept and kept[0].index < since:
+                kept.popleft()
+
     def _pairs(self, now: Remark) -> Iterator[tuple[Remark, Remark]]:
         """A sentence with each of those of the last steps that it may exclude, the latest first.
 
         Most sentences have nothing to do with each other, so what takes long is put off until something is in common.
         """
         said = now.said
-        bits, questions, answers = now.bits, said.asked, said.answers
+        bits, questions, answers, names = now.bits, said.asked, said.answers, said.names
         if not answers:
             return
-        since = self._events[0].at if self._events else now.index
-        unnamed = not said.names and not said.appeals  # then it is up to the others to say what is spoken of
+        unnamed = not names and not said.appeals  # then it is up to the others to say what is spoken of
         for kind in _KINDS:
             valued = kind == VALUE
             if not kind & _AGAINST[said.may] or (valued and not answers & _VALUES):
                 continue
             for past in reversed(self._kept[kind]):
-                if past.index < since:
-                    break
                 theirs = past.said
                 asked = theirs.asked
                 if not valued and (not asked & questions or not asked & answers or (unnamed and not theirs.names)):
@@ -220,9 +225,14 @@ class Standing:
                 several = common & (common - 1) != 0
                 if not (valued or several or asked & questions & ~OF_MANY):
                     continue
-                plain = several and (valued or said.appeals)
-                if not (plain or _names(said) & common or _names(theirs) & common):
-                    continue
+                if names == UNREAD:
+                    names = said.names = words_of_names(said.text)
+                    unnamed = not names and not said.appeals
+                if not (names & common or (several and (valued or said.appeals))):
+                    if theirs.names == UNREAD:
+                        theirs.names = words_of_names(theirs.text)
+                    if not theirs.names & common:
+                        continue
                 if answers == UNREAD:
                     answers = said.answers = _asked_by(held_in(said.text))
                     if not answers:
@@ -239,13 +249,6 @@ class Standing:
                 pair = _Pair(past, holding, earlier, now, held, stance)
                 if pair.same_thing() and not any(e.at >= past.index and pair.excused_by(e) for e in self._events):
                     yield Opposite(stance.question, past.index, past.said.text, now.said.text)
-
-
-def _names(said: Wording) -> WordSet:
-    """The words that the names of a sentence are made of, read when they are first asked for."""
-    if said.names == UNREAD:
-        said.names = words_of_names(said.text)
-    return said.names
 
 
 def _asked_by(held: Held) -> int:
