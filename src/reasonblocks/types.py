@@ -1,7 +1,8 @@
 """The vocabulary of a run: what one step was, what a trace is, what may be injected.
 
 Everything here is plain data. Nothing imports LangChain, HTTP or an event loop, so the same types
-serve the middleware, a hand-written loop, a server and an offline replay.
+serve the middleware, a hand-written loop, a server and an offline replay. What is kept of every step is not tracked by
+the garbage collector (`gc=False`): it cannot be part of a cycle, and thousands of runs keep thousands of them.
 """
 
 from enum import StrEnum
@@ -82,7 +83,7 @@ class Lookup(msgspec.Struct, frozen=True):
     """Why nothing was compared, if so: `no_context`, `no_patterns` or `few_words`."""
 
 
-class MonitorEvaluation(msgspec.Struct, frozen=True):
+class MonitorEvaluation(msgspec.Struct, frozen=True, gc=False):
     """The answer of the monitors for one trace."""
 
     inject: bool = False
@@ -98,7 +99,7 @@ class MonitorEvaluation(msgspec.Struct, frozen=True):
     pattern_id: str | None = None
 
 
-class StepRecord(msgspec.Struct, frozen=True):
+class StepRecord(msgspec.Struct, frozen=True, gc=False):
     """One model call of a run: what it said, what it did, and what came back."""
 
     step_index: int
@@ -154,7 +155,7 @@ class PendingInjection(msgspec.Struct, frozen=True):
             )
 
 
-class StepLogEntry(msgspec.Struct):
+class StepLogEntry(msgspec.Struct, gc=False):
     """What the middleware did around one model call, for people and for tests."""
 
     step: int

@@ -9,6 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reasonblocks.engine.monitors import clauses, points, stances
+from reasonblocks.engine.monitors.base import Reading
+from reasonblocks.engine.monitors.claim_contradiction import ClaimContradiction
 from reasonblocks.engine.monitors.disputes import _names
 from reasonblocks.engine.monitors.features import ObservedStep, read_step
 from reasonblocks.engine.monitors.figures import figures_in, last_id
@@ -17,8 +19,10 @@ from reasonblocks.engine.monitors.quick import any_case, beginnings, quick
 from reasonblocks.engine.monitors.remarks import Remark, Remarks, remarks_of
 from reasonblocks.engine.monitors.terms import Terms, parted
 from reasonblocks.engine.monitors.topics import topic_of_task
+from reasonblocks.engine.monitors.turns import TURNING
+from reasonblocks.engine.monitors.turns import TURNS as TELLS_OF_CHANGE
 from reasonblocks.engine.monitors.vocabulary import Words
-from reasonblocks.engine.monitors.wordings import wording_of
+from reasonblocks.engine.monitors.wordings import _kept, wording_of
 from reasonblocks.engine.monitors.words import Phrases, is_small, split, split_sentences, token_set, word_set
 
 SUBJECTS = "the cache|the parser|the retry loop|the `load` function|the session store|order 4711|it|the only default"
@@ -89,6 +93,31 @@ def test_the_same_sentence_is_read_once() -> None:
     first, again = (remarks_of(index, split_sentences("The parser reads the old schema")) for index in (1, 7))
     assert first[0].said is again[0].said
     assert (first[0].index, again[0].index) == (1, 7)
+
+
+@given(st.lists(st.lists(sentences, min_size=1, max_size=4), min_size=2, max_size=8))
+def test_what_is_known_of_sentences_tells_the_same_of_them(steps: list[list[str]]) -> None:
+    """A run is told the same whether its sentences are read for the first time or were read in another run before."""
+    _kept.clear()
+    first, again = _readings(steps), _readings(steps)
+    assert first == again
+
+
+def _readings(steps: list[list[str]]) -> list[Reading]:
+    state = ClaimContradiction().start("")
+    observed = [ObservedStep(". ".join(said), "look", "it", "nothing") for said in steps]
+    return [state.observe(read_step(index, step)) for index, step in enumerate(observed)]
+
+
+@pytest.mark.parametrize(
+    "text", ["{} it reads the lock", "it reads the lock, {}.", "it {}_reads the lock", "\u00e9{} it is"]
+)
+def test_a_word_of_change_is_certain_where_it_stands_alone(text: str) -> None:
+    """A sentence that is taken to tell of a change by its words has one of the words of a change in it."""
+    for word in TURNING:
+        said = text.format(word)
+        assert not wording_of((said, split(said))).tells_of_change or TELLS_OF_CHANGE.search(said)
+    assert wording_of(("Now it reads the lock", split("Now it reads the lock"))).tells_of_change
 
 
 @pytest.mark.parametrize(

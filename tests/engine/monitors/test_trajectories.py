@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import threading
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reasonblocks.engine.errors import Conflict
-from reasonblocks.engine.monitors.features import ObservedStep
-from reasonblocks.engine.monitors.suite import MonitorSuite
+from reasonblocks.engine.monitors.base import MonitorState, Reading
+from reasonblocks.engine.monitors.features import ObservedStep, StepFeatures
+from reasonblocks.engine.monitors.suite import MonitorSuite, SuiteReading
 from reasonblocks.engine.monitors.trajectories import Observed, Trajectories
 
 some_step = st.builds(
@@ -158,6 +160,70 @@ async def test_a_reading_is_known_for_the_very_step_only(suite: MonitorSuite) ->
     assert held.known_reading("acme", "run", 2, ObservedStep("y", "search", "a", "nothing").digest()) is None
     await held.continue_run("acme", "run", 3, numbered(40))
     assert held.known_reading("acme", "run", 2, digest) is None
+
+
+def test_a_reading_is_known_while_its_run_goes_on() -> None:
+    """Ingestion looks a step up at whatever moment the agent's next one is evaluated, and finds its own reading."""
+    looked: list[SuiteReading | None] = []
+
+    class Onlooker:
+        """A monitor that asks in the middle of step 2 what is known of step 1."""
+
+        name, failure_type, description = "onlooker", "looking", "Looks."
+
+        def start(self, task: str) -> MonitorState:
+            return self
+
+        def observe(self, step: StepFeatures) -> Reading:
+            if step.index == 2:
+                looked.append(held.known_reading("acme", "run", 1, steps[1].digest()))
+            return Reading(step.index / 10)
+
+    steps = numbered(4)
+    held = Trajectories(MonitorSuite([Onlooker()]))
+
+    async def go_on() -> SuiteReading:
+        answer = await held.continue_run("acme", "run", 0, steps[:2])
+        await held.continue_run("acme", "run", 2, steps[2:])
+        return answer.reading
+
+    reading = asyncio.run(go_on())
+    assert [known and known.scores for known in looked] == [reading.scores]
+
+
+def test_a_reading_that_is_looked_up_by_another_thread_is_that_of_its_step(suite: MonitorSuite) -> None:
+    """One thread goes on with a run, another looks up its newest steps meanwhile: whatever it finds is right."""
+    steps = numbered(300)
+    trajectory = suite.start()
+    expected = [trajectory.observe(step).scores for step in steps]
+    held = Trajectories(suite)
+    done = threading.Event()
+    wrong: list[int] = []
+    found = 0
+
+    def look() -> None:
+        nonlocal found
+        at = 0
+        while not done.is_set():
+            reading = held.known_reading("acme", "run", at, steps[at].digest())
+            if reading is not None:
+                found += 1
+                wrong.extend([at] if reading.scores != expected[at] else [])
+                at = min(at + 1, len(steps) - 1)
+
+    async def go_on() -> None:
+        for place, step in enumerate(steps):
+            await held.continue_run("acme", "run", place, [step])
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        asyncio.run(go_on())
+    finally:
+        done.set()
+        looking.join()
+    assert found
+    assert not wrong
 
 
 async def test_steps_without_an_evaluation_are_observed_in_order(suite: MonitorSuite) -> None:

@@ -11,9 +11,11 @@ import pytest
 
 from engine.runs.house import ACME, WEB, House, finish, house_at, start, step
 from reasonblocks.engine.monitors import trajectories as trajectories_module
+from reasonblocks.engine.monitors.features import ObservedStep
 from reasonblocks.engine.monitors.trajectories import Trajectories
 from reasonblocks.engine.principal import LOCAL, Principal
 from reasonblocks.engine.requests import EvaluateRequest, TraceStep
+from reasonblocks.engine.runs import awaited as awaited_module
 from reasonblocks.engine.runs import leftovers as leftovers_module
 from reasonblocks.engine.runs import scorer as scorer_module
 from reasonblocks.engine.runs import scoring as scoring_module
@@ -272,6 +274,62 @@ async def test_evaluation_of_the_same_steps_is_used_again(busy: House, monkeypat
     await busy.events(step(6, **LOOP), finish("success"))  # nobody evaluates after the last step
     await busy.runs.scorer.drained()
     assert (await busy.show()).steps[6].scores is not None
+
+
+def held_back(monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[str]:
+    """The runs that steps are held back of, from now on."""
+    runs: asyncio.Queue[str] = asyncio.Queue()
+    hold = awaited_module.Awaited.hold
+
+    def noted(self: awaited_module.Awaited, run: scoring_module.RunRef, steps: dict[int, ObservedStep]) -> bool:
+        runs.put_nowait(run.run_id)
+        return hold(self, run, steps)
+
+    monkeypatch.setattr(awaited_module.Awaited, "hold", noted)
+    return runs
+
+
+async def test_step_that_comes_before_its_evaluation_waits_for_it(busy: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many agents that step at once report all of it before the first is evaluated: still nothing is read twice."""
+
+    def not_again(*_: object) -> None:
+        raise AssertionError("this step is about to be evaluated")
+
+    runs = [f"r{number}" for number in range(5)]
+    await busy.events(*map(start, runs))
+    for run_id in runs:
+        await busy.evaluator.evaluate(LOCAL, evaluation([LOOP], run_id=run_id, offset=0))
+    held = held_back(monkeypatch)
+    for method in ("_next", "read_again"):
+        monkeypatch.setattr(scoring_module.StepReader, method, lambda *_: None)
+    monkeypatch.setattr(scorer_module.Scorer, "_without_scores", not_again)
+    await busy.events(*(step(index, run_id, **LOOP) for run_id in runs for index in range(2)))
+    assert {await held.get() for _ in runs} == set(runs)
+    answers = {
+        run_id: await busy.evaluator.evaluate(LOCAL, evaluation([LOOP], run_id=run_id, offset=1)) for run_id in runs
+    }
+    await busy.runs.scorer.drained()
+    for run_id in runs:
+        assert (await busy.show(run_id)).steps[1].scores == answers[run_id].scores
+
+
+@pytest.mark.parametrize("ends", ["patience", "close"])
+async def test_step_whose_evaluation_does_not_come_is_scored_all_the_same(
+    busy: House, monkeypatch: pytest.MonkeyPatch, ends: str
+) -> None:
+    """After a while, or when the engine closes, it is read from the tables."""
+    held = held_back(monkeypatch)
+    monkeypatch.setattr(awaited_module, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(awaited_module, "PATIENCE_SECONDS", 0.05 if ends == "patience" else 600.0)
+    await busy.events(start())
+    await busy.evaluator.evaluate(LOCAL, evaluation([LOOP], run_id="r", offset=0))
+    await busy.events(step(0, **LOOP), step(1, **LOOP))
+    if ends == "close":
+        await held.get()
+        await busy.runs.scorer.aclose()
+    else:
+        await busy.runs.scorer.drained()
+    assert all(one.scores is not None for one in (await busy.show()).steps)
 
 
 async def test_nothing_is_held_of_runs_that_are_over(busy: House) -> None:

@@ -7,7 +7,7 @@ speaks of it, what was said before is not compared. A change of mind that is ack
 import re
 from collections import deque
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, product
 
 import msgspec
 
@@ -22,6 +22,8 @@ from .features import StepFeatures, quote
 from .remarks import Remark, Remarks, remarks_of
 from .restatements import Restatements, one_number_apart
 from .standing import Event, Standing
+from .turns import TURNS
+from .wordings import LONGEST_QUOTED
 from .words import Phrases, WordSet, number_set, overlap, phrases, size, split, token_set, word_set
 
 _MOST_STEPS = 20
@@ -41,15 +43,8 @@ _REASONS = {
     "opposite": "Two statements about the same thing exclude each other",
     "nearly": "One claim seems to deny the other",
 }
-_LONGEST_TEXT = 160
 _NEAR = 250
 """Characters around a claim in which a change of mind is looked for."""
-_TURNS = phrases(
-    "actually, after all, although, but, despite, earlier, even though, except, however, in fact, instead, no longer",
-    "changed to, converted, downgraded, increased to, moved to, reduced to, set to, switched to, updated, upgraded",
-    "now, oh, previous*, though, turned out, turns out, unlike, wait, whereas, yet",
-)
-"""Words that tell of a change where they stand in the sentence itself."""
 _TAKES_BACK = phrases(
     "amend*, apolog*, assumed, changes that, changes this, closer inspection, closer look, closer reading",
     "contradicts my, contradicts what",
@@ -61,7 +56,7 @@ _TAKES_BACK = phrases(
     "recheck*, reconsider*, reread, retract*, revis*, scratch that, scratch what, sorry, spoke too soon, strike that",
     "take back, take that back, too quick, turned out, turns out, wait, was off, was wrong, were wrong, wrong about",
 )
-"""Words that own up to one, near by."""
+"""Words that own up to a change of mind, near by."""
 _TOOK_BACK = phrases(
     "assumed, at first, corrected, correction, differs from, earlier, got it wrong, got that wrong, got this wrong",
     "had said, i had",
@@ -177,22 +172,22 @@ class _State:
     def _excluded(self, remark: Remark) -> Iterator[tuple[str, Remark, Claim, Claim]]:
         """Earlier claims that a sentence excludes, and in what; of those about the very same fact the last one."""
         settled: set[str] = set()
+        claims: list[Claim] | None = None
         for past in self._remarks.that_may_exclude(remark):
             if past.said.claims_nothing:
                 continue
-            claims = remark.said.claims()
+            if claims is None:
+                claims = remark.said.claims()
             if not claims:
                 return
-            held = past.said.claims()
-            for claim in claims:
-                for earlier in held:
-                    same = earlier.key == claim.key
-                    if same and claim.key in settled:
+            for claim, earlier in product(claims, past.said.claims()):
+                same = earlier.key == claim.key
+                if same:
+                    if claim.key in settled:
                         continue
-                    if same:
-                        settled.add(claim.key)
-                    if kind := _kind(earlier, claim, same):
-                        yield kind, past, earlier, claim
+                    settled.add(claim.key)
+                if kind := _kind(earlier, claim, same):
+                    yield kind, past, earlier, claim
 
     def _may_differ(self, index: int, earlier: Claim, claim: Claim, kind: str) -> bool:
         """Whether something happened after a claim was made that may have changed the fact, or taught it."""
@@ -268,7 +263,7 @@ def _kind(earlier: Claim, claim: Claim, same: bool) -> str:
 
 def _beginning(remark: Remark) -> str:
     """A sentence as it was said, or the beginning of it."""
-    return remark.said.text.strip()[:_LONGEST_TEXT]
+    return remark.said.text.strip()[:LONGEST_QUOTED]
 
 
 def _happened(step: StepFeatures) -> _Happened:
@@ -285,7 +280,7 @@ def _happened(step: StepFeatures) -> _Happened:
 
 def _acknowledged(thought: str, text: str, earlier: str = "") -> bool:
     """Whether a change of mind is owned up to, in the sentence itself or near it."""
-    turn = _TURNS.search(text)
+    turn = TURNS.search(text)
     if turn is not None and turn[0] not in earlier:
         return True
     start = max(0, thought.find(text[:60]))

@@ -65,14 +65,10 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     """The things it names."""
     head: str
     """The one of two names that stands first."""
-    about: WordSet
-    """The words of those names as they are written; none for mere abbreviations, which may stand for anything."""
-    named: WordSet
-    """Their stems."""
+    certain: bool
+    """Whether these are more than mere abbreviations, which may stand for anything."""
     says: WordSet
     """The stems of the rest, without the words that deny."""
-    heard: WordSet
-    """The stems of its plain words as they are, to be looked for in what was heard."""
     values: str
     """Its numbers, and the states that exclude others."""
     denied: bool
@@ -92,9 +88,25 @@ class Claim(msgspec.Struct, frozen=True, gc=False):
     states: Values
     """Kinds of exclusive states, and which one of each."""
     frame: tuple[str, ...]
-    """Its plain words in their order."""
+    """Its plain words in their order, without articles."""
     apart: str
     """Words that tell it from another one of its kind."""
+
+    # What is asked only of claims that exclude each other, which few do.
+    @property
+    def about(self) -> WordSet:
+        """The words of its names as they are written, if they are certain."""
+        return token_set(split(" ".join(self.names))) if self.certain else 0
+
+    @property
+    def named(self) -> WordSet:
+        """Their stems."""
+        return word_set(split(" ".join(self.names)))
+
+    @property
+    def heard(self) -> WordSet:
+        """The stems of its plain words as they are, to be looked for in what was heard."""
+        return word_set(self.frame) & ~FILLS
 
 
 def claims_of(sentence: str, words: list[str]) -> list[Claim]:
@@ -123,7 +135,6 @@ def _claim(clause: str) -> Claim | None:
     if not _tells_enough(clause, words, names, says, states):
         return None
     apart = " ".join(sorted(TELLS_APART.intersection(words)))
-    parts = split(" ".join(names)) if names else []
     ideas = ideas_of(words)
     counts = bool(numbers) or not HOW_MANY.keys().isdisjoint(words)
     return Claim(
@@ -131,10 +142,8 @@ def _claim(clause: str) -> Claim | None:
         f"{'' if unique else ' '.join(names)}|{apart}|{says:x}",
         names,
         min(names, key=clause.lower().find) if len(names) == _PAIR else "",
-        token_set(parts) if "`" in clause or not all(map(str.isalpha, names)) else 0,
-        word_set(parts),
+        "`" in clause or not all(map(str.isalpha, names)),
         says,
-        word_set(words) & ~FILLS,
         " ".join([*numbers, *states]),
         denials % 2 == 1,
         unique,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Set
 from itertools import product
 from typing import NamedTuple
 
-from .claim_words import ANY_ONE, OTHER_ONE
+from .claim_words import ANY_ONE, OTHER_ONE, RANKS
 from .clause_values import TYPES
 from .lexicon import stem
 from .points import FILE, NO_POINT, Clause, Point, point_of, values_in
@@ -91,6 +91,8 @@ def counterpoint(past: str, now: str, *, valued: bool) -> Counterpoint | None:
     names = _shared(one, other)
     parts = names | {stem(word) for name in names for word in split(name)}
     common = _Common(one, other, names, parts)
+    # Without a name in common, two values are of one thing only if they are ranks: whoever is spoken with has one.
+    valued = valued and (common.weight(names - _NO_NAMES) > 0 or (_tells_rank(past) and _tells_rank(now)))
     for first, second in product(_with_values(one, valued), _with_values(other, valued)):
         if first.clause.is_norm != second.clause.is_norm:
             continue
@@ -100,6 +102,10 @@ def counterpoint(past: str, now: str, *, valued: bool) -> Counterpoint | None:
             ids = names & (one.ids | other.ids)
             return Counterpoint(idea, value, names - {idea} or names, ids, first.clause.is_norm)
     return None
+
+
+def _tells_rank(sentence: str) -> bool:
+    return not RANKS.isdisjoint(split(sentence))
 
 
 def _with_values(point: Point, valued: bool) -> list[_Given]:

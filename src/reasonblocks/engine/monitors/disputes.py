@@ -7,17 +7,16 @@ then are they taken apart (`counterpoints.py`). Whatever has changed the thing s
 
 from collections import deque
 from collections.abc import Iterator
-from functools import lru_cache
-from itertools import filterfalse, islice
+from itertools import chain, filterfalse, islice
 
 from .claim_words import FILLS
 from .counterpoints import Counterpoint, counterpoint
-from .marks import read_marks
+from .marks import NAMELESS, read_marks
 from .points import FILE
 from .remarks import Remark
 from .signed_words import DEED
 from .standing import Event, Opposite
-from .wordings import Wording
+from .wordings import UNREAD, Wording
 from .words import WordSet, is_small, split, word_set
 
 DONE = "done"
@@ -47,6 +46,7 @@ class Disputes:
         found: list[Opposite] = []
         said = [remark for remark in remarks if remark.said.may_state]
         if said:
+            self._forget()
             pairs = ((past, now) for now in said for past in self._may_exclude(now))
             found += filter(None, [self._excluded(*pair) for pair in islice(pairs, _MOST_LOOKS)])
             for now in said:
@@ -56,24 +56,28 @@ class Disputes:
         self._events.append(event)
         return found
 
+    def _forget(self) -> None:
+        """Let go of what was said before the last steps."""
+        since = self._events[0].at if self._events else 0
+        for kept in (self._turning, self._plain, self._valued):
+            while kept and kept[0].index < since:
+                kept.popleft()
+
     def _may_exclude(self, now: Remark) -> Iterator[Remark]:
         """The sentences of the last steps that may say otherwise, the latest first."""
-        since = self._events[0].at if self._events else now.index
-        ideas, turned, kinds = now.said.ideas, now.said.turned, now.said.kinds
-        for past in reversed(self._turning):
-            if past.index < since:
-                break
-            if (past.said.turned & ideas or past.said.ideas & turned) and _may_be_the_same(past.said, now.said):
-                yield past
-        for past in reversed(self._plain) if turned else ():
-            if past.index < since:
-                break
-            if past.said.ideas & turned and _may_be_the_same(past.said, now.said):
+        said = now.said
+        ideas, turned, kinds, marks = said.ideas, said.turned, said.kinds, said.marks
+        for past in chain(reversed(self._turning), reversed(self._plain)) if turned else reversed(self._turning):
+            theirs = past.said
+            if not (theirs.turned & ideas or theirs.ideas & turned):
+                continue
+            # They have more in common than a word, or speak of something that has a number.
+            common = theirs.ideas & ideas
+            if (common & (common - 1) or theirs.marks & marks & NAMELESS) and _same_names(theirs, said):
                 yield past
         for past in reversed(self._valued) if kinds else ():
-            if past.index < since:
-                break
-            if past.said.kinds & kinds and past.said.ideas & ideas and _same_names(past.said, now.said):
+            theirs = past.said
+            if theirs.kinds & kinds and theirs.ideas & ideas and _same_names(theirs, said):
                 yield past
 
     def _excluded(self, past: Remark, now: Remark) -> Opposite | None:
@@ -84,23 +88,20 @@ class Disputes:
         return Opposite(DONE if found.idea == DEED else "", past.index, earlier, text)
 
 
-def _may_be_the_same(one: Wording, other: Wording) -> bool:
-    """Whether two sentences have more in common than a word, or speak of something that has a number."""
-    common = one.ideas & other.ideas
-    if not common & (common - 1) and not (one.nameless and other.nameless):
-        return False
-    return _same_names(one, other)
-
-
 def _same_names(one: Wording, other: Wording) -> bool:
     """Whether one of two sentences names what the other speaks of, or both may do without a name."""
-    names, known = _names(one.text), _names(other.text)
+    names = one.may_name if one.may_name != UNREAD else _read_names(one)
+    known = other.may_name if other.may_name != UNREAD else _read_names(other)
     if not names and not known:
-        return one.nameless and other.nameless
+        return one.marks & other.marks & NAMELESS != 0
     return names & other.ideas != 0 or known & one.ideas != 0
 
 
-@lru_cache(maxsize=4_096)
+def _read_names(said: Wording) -> WordSet:
+    said.may_name = _names(said.text)
+    return said.may_name
+
+
 def _names(text: str) -> WordSet:
     """The ideas of the words in whatever may be a name: rather too much than too little."""
     tokens = filterfalse(str.isalpha, text.split()) if is_small(text) else text.split()

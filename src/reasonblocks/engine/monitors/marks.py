@@ -15,16 +15,18 @@ from .lexicon import PerWord, token_bit, united, word_bits
 from .opposites import DENIES, EXCLUSIVE, SAME
 from .signed_words import LINES, NEGATES, PROOF, THERE, says_opposite
 from .stance_words import ANSWERS, ASKED, DENYING, QUESTION_BITS, VALUED
+from .turns import TURNING
 from .words import WordSet
 
 TURNS, VALUE, ONLY, VERB, NO_CLAIM, DIGIT, CONDITION, GUESS, OPPOSES, ANSWER, STATE, SPEAKER, APPEALS = (
     1 << place for place in range(13)
 )
-COUNTERS, NAMELESS = 1 << 13, 1 << 14
+COUNTERS, NAMELESS, CHANGE = 1 << 13, 1 << 14, 1 << 15
 """A word that turns a sentence round, gives a value, tells of the only one, is a verb, makes it no claim, has a digit;
 one of a condition or a guess; one that opposes, or gives an answer, or a state; who speaks; one of an appeal to
-what was said before; one that says the opposite of another, or tells without a name what is spoken of."""
-_KINDS_FROM = 15
+what was said before; one that says the opposite of another, or tells without a name what is spoken of; one that tells
+of a change."""
+_KINDS_FROM = 16
 """From here on a mark for each kind of value that a word may give."""
 KINDS = ((1 << len(WORDS_BY_KIND)) - 1) << _KINDS_FROM
 _NUMBER = 1 << _KINDS_FROM
@@ -55,6 +57,7 @@ _CLASSES = (
     (APPEALING, APPEALS),
     (NEGATES, COUNTERS),
     (RANKS | set(LINES[PROOF]) | THERE, NAMELESS),
+    (TURNING, CHANGE),
     *((words, _NUMBER << place) for place, words in enumerate(WORDS_BY_KIND)),
 )
 

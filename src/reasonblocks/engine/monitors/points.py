@@ -149,6 +149,8 @@ def point_of(sentence: str) -> Point:
     if _BEGINS_NO_STATEMENT.match(bare) or _NO_STATEMENT.search(bare):
         return NO_POINT
     clauses = tuple(_clauses(sentence, set(split(sentence))))
+    if not clauses:
+        return NO_POINT
     names: frozenset[str] = frozenset().union(*[clause.names for clause in clauses])
     return Point(
         clauses,

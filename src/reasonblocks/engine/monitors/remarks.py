@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from .marks import ONLY, TURNS, VALUE
-from .wordings import Wording, wording_of
+from .wordings import FEWEST_COMMON, Wording, wording_of
 from .words import Sentence, WordSet
 
 _HEAD, _TAIL = 10, 8
@@ -66,9 +66,12 @@ class Remarks:
                 self._unique.append(kept)
 
     def may_exclude(self, remark: Remark) -> bool:
-        """Whether any sentence could be about the same as this one: there are two ideas at least that both have."""
+        """Whether any sentence could be about the same as this one: there are two ideas at least that both have.
+
+        What tells of a change itself excludes nothing.
+        """
         said = remark.said
-        if not said.may_claim or said.claims_nothing:
+        if not said.may_claim or said.tells_of_change or said.claims_nothing:
             return False
         common = remark.bits & self._ever
         return common & (common - 1) != 0 if common else False
@@ -77,7 +80,8 @@ class Remarks:
         """Sentences about the same that may say otherwise, of each kind the latest first."""
         said, bits, marks = remark.said, remark.bits, remark.said.marks
         sketch, least = said.sketch, said.least
-        unseen = said.count - sketch.bit_count()
+        unseen = said.count - sketch.bit_count()  # what shares a bit in ours may be there as well
+        fewest_of_all = FEWEST_COMMON - unseen
         kinds = [self._plain, self._denying] if marks & TURNS else [self._denying]
         if marks & VALUE:
             kinds.append(self._values)
@@ -86,11 +90,11 @@ class Remarks:
         for kind in kinds:
             compared = 0
             for their_sketch, their_least, past in reversed(kind):
+                common = (their_sketch & sketch).bit_count()
+                if common < fewest_of_all:
+                    continue  # most have so little in common that the sketches tell
                 fewest = their_least if their_least < least else least
-                # Most have so little in common that the sketches tell; what shares a bit in ours may be there as well.
-                if (their_sketch & sketch).bit_count() + unseen < fewest:
-                    continue
-                if (past.bits & bits).bit_count() >= fewest:
+                if common + unseen >= fewest and (past.bits & bits).bit_count() >= fewest:
                     compared += 1
                     yield past
                     if compared == _MOST_COMPARED:

@@ -126,11 +126,21 @@ class Held(NamedTuple):
     """What a sentence holds."""
 
     stances: tuple[Stance, ...]
-    tokens: frozenset[str]
-    ideas: WordSet
+    sentence: str
+
+    # What is asked only where two sentences answer the same question differently, which few do.
+    @property
+    def tokens(self) -> frozenset[str]:
+        """Its words, and the things that it names."""
+        return _tokens_in(self.sentence)
+
+    @property
+    def ideas(self) -> WordSet:
+        """The stems of its words."""
+        return word_set(split(self.sentence))
 
 
-NOTHING_HELD = Held((), frozenset(), 0)
+NOTHING_HELD = Held((), "")
 
 
 @lru_cache(maxsize=2_048)
@@ -139,7 +149,7 @@ def held_in(sentence: str) -> Held:
     words = split(sentence)
     if not 2 < len(words) <= LONGEST or sentence.rstrip()[-1:] in ("?", ":") or not CONDITIONS.isdisjoint(words):
         return NOTHING_HELD
-    text = _ASIDE.sub(r"\1", _ARGUMENTS.sub("()", sentence)) if "(" in sentence else sentence
+    text = _without_brackets(sentence)
     bare = _without_quotes(text)
     if _CODE.search(bare) or _LISTED.match(bare) or not bare.strip(" _.,:"):
         return NOTHING_HELD
@@ -164,10 +174,18 @@ def held_in(sentence: str) -> Held:
         if names or not pointing or (own and "that" in plain[2:] and plain[1] in _IS):
             stances += _stances(part, plain, about, stances[-1:])
         names = about or names
-    if not stances:
-        return NOTHING_HELD
-    tokens = frozenset(words) | {name.lower() for name in _IDENTIFIER.findall(sentence)} | names_in(text)
-    return Held(tuple(_alone(stances)), tokens, word_set(words))
+    return Held(tuple(_alone(stances)), sentence) if stances else NOTHING_HELD
+
+
+@lru_cache(maxsize=256)
+def _tokens_in(sentence: str) -> frozenset[str]:
+    identifiers = map(str.lower, _IDENTIFIER.findall(sentence))
+    return frozenset(split(sentence)).union(identifiers, names_in(_without_brackets(sentence)))
+
+
+def _without_brackets(sentence: str) -> str:
+    """A sentence without the arguments of its calls, and with ids in brackets as words of it."""
+    return _ASIDE.sub(r"\1", _ARGUMENTS.sub("()", sentence)) if "(" in sentence else sentence
 
 
 def _alone(stances: list[Stance]) -> list[Stance]:
@@ -192,7 +210,6 @@ def _plain(part: str, phrases: list[tuple[re.Pattern[str], str]]) -> str:
     return text
 
 
-@lru_cache(maxsize=2_048)
 def words_of_names(sentence: str) -> WordSet:
     """The stems of the words that the names of a sentence are made of; of all its words, if these are too short."""
     names = names_in(sentence)

@@ -12,6 +12,8 @@ from itertools import islice
 from operator import or_
 from typing import NamedTuple
 
+import msgspec
+
 from .claim_words import ANY_ONE, FILLS
 from .features import StepFeatures
 from .remarks import Remark
@@ -28,7 +30,7 @@ from .stance_words import (
     WITH_AN_OBJECT,
 )
 from .stances import Held, Stance, held_in, words_of_names
-from .wordings import DENIES, SAYS, VALUE
+from .wordings import DENIES, SAYS, UNREAD, VALUE
 from .words import WordSet, split, word_set
 
 _MOST_STEPS = 10
@@ -61,7 +63,7 @@ class Opposite(NamedTuple):
     text: str
 
 
-class Event(NamedTuple):
+class Event(msgspec.Struct, frozen=True, gc=False):
     """What a step did and brought."""
 
     at: int
@@ -179,6 +181,7 @@ class Standing:
         found: list[Opposite] = []
         said = [remark for remark in remarks if remark.said.may]
         if said:
+            self._forget()
             pairs = (pair for now in said if now.bits & self._ever for pair in self._pairs(now))
             for past, now in islice(pairs, _MOST_LOOKS):
                 found += self._excluded(past, now)
@@ -190,37 +193,51 @@ class Standing:
         self._events.append(event)
         return found
 
+    def _forget(self) -> None:
+        """Let go of what was said before the last steps."""
+        since = self._events[0].at if self._events else 0
+        for kept in self._kept.values():
+            while kept and kept[0].index < since:
+                kept.popleft()
+
     def _pairs(self, now: Remark) -> Iterator[tuple[Remark, Remark]]:
         """A sentence with each of those of the last steps that it may exclude, the latest first.
 
         Most sentences have nothing to do with each other, so what takes long is put off until something is in common.
         """
-        since = self._events[0].at if self._events else now.index
-        bits, questions, names, asked, appeals = now.bits, now.said.asked, -1, 0, False
+        said = now.said
+        bits, questions, answers, names = now.bits, said.asked, said.answers, said.names
+        if not answers:
+            return
+        unnamed = not names and not said.appeals  # then it is up to the others to say what is spoken of
         for kind in _KINDS:
-            if not kind & _AGAINST[now.said.may]:
+            valued = kind == VALUE
+            if not kind & _AGAINST[said.may] or (valued and not answers & _VALUES):
                 continue
             for past in reversed(self._kept[kind]):
-                if past.index < since:
-                    break
-                both = past.said.asked & questions
-                if kind != VALUE and not both:
+                theirs = past.said
+                asked = theirs.asked
+                if not valued and (not asked & questions or not asked & answers or (unnamed and not theirs.names)):
                     continue
                 common = past.bits & bits
                 if not common:
                     continue
                 several = common & (common - 1) != 0
-                if kind != VALUE and not (several or both & ~OF_MANY):
+                if not (valued or several or asked & questions & ~OF_MANY):
                     continue
-                if names < 0:
-                    names, appeals = words_of_names(now.said.text), now.said.appeals
-                plain = several and (appeals or kind == VALUE)
-                if not (common & names or plain or words_of_names(past.said.text) & common):
-                    continue
-                asked = asked or _asked_by(held_in(now.said.text))
-                if not asked:
-                    return
-                if asked & (_VALUES if kind == VALUE else past.said.asked):
+                if names == UNREAD:
+                    names = said.names = words_of_names(said.text)
+                    unnamed = not names and not said.appeals
+                if not (names & common or (several and (valued or said.appeals))):
+                    if theirs.names == UNREAD:
+                        theirs.names = words_of_names(theirs.text)
+                    if not theirs.names & common:
+                        continue
+                if answers == UNREAD:
+                    answers = said.answers = _asked_by(held_in(said.text))
+                    if not answers:
+                        return
+                if answers & (_VALUES if valued else asked):
                     yield past, now
 
     def _excluded(self, past: Remark, now: Remark) -> Iterator[Opposite]:

@@ -89,7 +89,7 @@ class MonitorSuite:
 
 
 class Trajectory:
-    """The monitors' memory of one run. Not for two threads at once."""
+    """The monitors' memory of one run. One thread at a time goes on with it; `known_reading` is for any."""
 
     __slots__ = ("_reader", "_reading", "_recent", "_signs", "_states", "_suite", "_thoughts")
 
@@ -102,7 +102,8 @@ class Trajectory:
         ]
         self._reader = StepReader(task, suite.settings.roles)
         self._signs = Signs(task)
-        self._recent: deque[_Recent] = deque(maxlen=RECENT)
+        self._recent: tuple[_Recent, ...] = ()
+        """Never changed but replaced, since somebody may look into it meanwhile."""
         self._reading = suite.quiet
         self._thoughts: deque[str] = deque(maxlen=THOUGHTS)
 
@@ -116,9 +117,8 @@ class Trajectory:
         features = self._reader.read(step)
         reading = self._reading = self._read(features)
         scores = pack(f"{len(reading.scores)}d", *reading.scores.values())
-        self._recent.append(
-            _Recent(features.index, step.digest() if digest is None else digest, scores, reading.evidence or None)
-        )
+        known = _Recent(features.index, step.digest() if digest is None else digest, scores, reading.evidence or None)
+        self._recent = (*self._recent[1 - RECENT :], known)
         if step.thought:
             self._thoughts.append(step.thought[:_LONGEST_THOUGHT])
         return reading
@@ -129,14 +129,16 @@ class Trajectory:
 
     def known_reading(self, index: int, digest: bytes) -> SuiteReading | None:
         """The reading after step `index`, without signs, if it is a recent one and was exactly this step."""
-        for recent in self._recent:
-            if recent.at == index:
-                return self._unpacked(recent) if recent.digest == digest else None
+        recent = self._recent
+        place = index - recent[0].at if recent else -1
+        if 0 <= place < len(recent) and recent[place].digest == digest:
+            return self._unpacked(recent[place])
         return None
 
     def _unpacked(self, recent: "_Recent") -> SuiteReading:
+        newest = self._reading  # before it is asked whether there is a newer step by now
         if recent.at == self.length - 1:
-            return self._reading
+            return newest
         scores = dict(
             zip(self._suite.quiet.scores, unpack(f"{len(self._suite.monitors)}d", recent.scores), strict=True)
         )

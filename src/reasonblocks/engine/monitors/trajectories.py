@@ -1,8 +1,9 @@
 """The trajectories that are under way, so that a step is looked at once however often a run is asked about.
 
 A trajectory is taken off the shelf while it is worked on and put back afterwards. Nobody else can have it in between,
-so no lock is held while the monitors work. Somebody who asks about the same run at that very moment finds nothing,
-which the protocol allows for: the answer is how much is held, and the client sends the rest.
+so no lock is held while the monitors work. Somebody who wants to go on with the same run at that very moment finds
+nothing, which the protocol allows for: the answer is how much is held, and the client sends the rest. What was read
+before can be looked up all the time: an agent that is evaluated while its last step is stored is the common case.
 """
 
 import asyncio
@@ -63,6 +64,8 @@ class Shelf:
         self._most_steps = most_steps
         self._steps = 0
         self._kept: OrderedDict[Key, Trajectory] = OrderedDict()
+        self._lent: dict[Key, Trajectory] = {}
+        """Those that somebody goes on with; they may be looked at."""
         self._lock = threading.RLock()
 
     def __len__(self) -> int:
@@ -76,6 +79,14 @@ class Shelf:
                 self._steps -= _held(trajectory)
             return trajectory
 
+    def borrow(self, key: Key) -> Trajectory | None:
+        """Take a trajectory to go on with it and put it back; until then others may look up what it has read."""
+        with self._lock:
+            trajectory = self.take(key)
+            if trajectory is not None:
+                self._lent[key] = trajectory
+            return trajectory
+
     def take_first(self, keys: Sequence[Key]) -> tuple[Key, Trajectory] | None:
         """Take the first of these that is there."""
         with self._lock:
@@ -86,16 +97,16 @@ class Shelf:
                     return key, trajectory
         return None
 
-    def look(self, key: Key, index: int, digest: bytes) -> SuiteReading | None:
-        """The reading of a step, without taking anything."""
+    def look(self, key: Key) -> Trajectory | None:
+        """A trajectory for `known_reading` and `length` alone: nobody takes it by that."""
         with self._lock:
-            trajectory = self._kept.get(key)
-            return None if trajectory is None else trajectory.known_reading(index, digest)
+            return self._kept.get(key) or self._lent.get(key)
 
     def put(self, key: Key, trajectory: Trajectory) -> None:
         """Put a trajectory on the shelf; the caller lets go of it."""
         with self._lock:
             self.take(key)
+            self._lent.pop(key, None)
             self._kept[key] = trajectory
             self._steps += _held(trajectory)
             while len(self._kept) > self._most_runs or (self._steps > self._most_steps and len(self._kept) > 1):
@@ -129,7 +140,7 @@ class Trajectories:
         What is not held may be remembered, where another process has seen it.
         """
         key: Key = ("evaluated", org_id, run_id)
-        trajectory = self._shelf.take(key)
+        trajectory = self._shelf.borrow(key)
         if offset == 0:
             trajectory = self.suite.start(task)
         try:
@@ -181,7 +192,13 @@ class Trajectories:
 
     def known_reading(self, org_id: str, run_id: str, step_index: int, digest: bytes) -> SuiteReading | None:
         """What the monitors said after a step, if its run was evaluated up to there just now with the same step."""
-        return self._shelf.look(("evaluated", org_id, run_id), step_index, digest)
+        trajectory = self._shelf.look(("evaluated", org_id, run_id))
+        return None if trajectory is None else trajectory.known_reading(step_index, digest)
+
+    def held_of(self, org_id: str, run_id: str) -> int | None:
+        """How many steps of a run were evaluated, if it is one that is."""
+        trajectory = self._shelf.look(("evaluated", org_id, run_id))
+        return None if trajectory is None else trajectory.length
 
     def observe_step(
         self, org_id: str, run_id: str, step_index: int, step: ObservedStep, task: str = ""

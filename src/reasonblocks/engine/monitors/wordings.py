@@ -15,12 +15,12 @@ from .figures import Figure, figures_in, last_id
 from .marks import (
     ANSWER,
     APPEALS,
+    CHANGE,
     CONDITION,
     COUNTERS,
     DIGIT,
     GUESS,
     KINDS,
-    NAMELESS,
     NO_CLAIM,
     ONLY,
     OPPOSES,
@@ -43,9 +43,14 @@ from .words import Sentence, WordSet, split
 SAYS, DENIES, VALUE = 1, 2, 4
 """What a sentence may do with what another one holds: say it plainly, deny it, give a value."""
 
-_MOST_KEPT = 1_024
-_FEWEST_COMMON = 2
+UNREAD = -1
+"""In place of what a sentence answers or names, before it is read for that: it may be anything."""
+LONGEST_QUOTED = 160
+"""Characters of a sentence that are read for a change of mind."""
+FEWEST_COMMON = 2
 """Ideas of a sentence that claims something, and that two sentences have in common if they are about the same."""
+
+_MOST_KEPT = 1_024
 _SHARE = 0.5
 """Of the ideas of the shorter one of these two."""
 _SKETCH = (1 << 128) - 1
@@ -85,6 +90,7 @@ class Wording:
     __slots__ = (
         "_appeals",
         "_claims",
+        "answers",
         "asked",
         "bits",
         "count",
@@ -96,10 +102,12 @@ class Wording:
         "marks",
         "may",
         "may_claim",
+        "may_name",
         "may_state",
-        "negated",
+        "names",
         "restates",
         "sketch",
+        "tells_of_change",
         "text",
         "turned",
     )
@@ -113,16 +121,26 @@ class Wording:
             marks |= ONLY
         self.marks = marks
         self.asked = questions(marks)
-        """The questions that its words may answer."""
-        self.may_claim = marks & VERB != 0 and self.count >= _FEWEST_COMMON
+        """The questions that its words may answer..."""
+        self.answers = UNREAD
+        """...and those that it does, once that was found out."""
+        self.names: WordSet = UNREAD
+        """The words of its names, once they were read..."""
+        self.may_name: WordSet = UNREAD
+        """...and those of whatever may be one."""
+        self.may_claim = marks & VERB != 0 and self.count >= FEWEST_COMMON
         """Whether it has a verb, and is more than a plan or a guess."""
         if self.may_claim and marks & NO_CLAIM:
             self.may_claim = _has_parts(text, words)
-        self.least = max(_FEWEST_COMMON, _SHARE * self.count)
+        # Only where no word may be part of a longer one is it certain that the word stands there by itself.
+        self.tells_of_change = (
+            marks & CHANGE != 0 and len(text) <= LONGEST_QUOTED and text.isascii() and "_" not in text
+        )
+        """Whether a word of it is certain to tell of a change."""
+        self.least = max(FEWEST_COMMON, _SHARE * self.count)
         """Ideas that another sentence has in common with it if both are about the same."""
         self.sketch = _folded(self.bits) if self.may_claim else 0
         """A few bits for its ideas, several of which may share one: two such are compared many times as fast."""
-        self.negated = marks & TURNS != 0 and sum(map(NEGATES.__contains__, words)) % 2 == 1
         compared = not marks & GUESS and len(words) <= _LONGEST_RESTATED and "?" not in text
         self.restates = (
             compared
@@ -150,9 +168,9 @@ class Wording:
         self._claims: list[Claim] | None = None
 
     @property
-    def nameless(self) -> bool:
-        """Whether it may be clear what it is about without a name."""
-        return self.marks & NAMELESS != 0
+    def negated(self) -> bool:
+        """Whether negations turn it round."""
+        return self.marks & TURNS != 0 and sum(map(NEGATES.__contains__, split(self.text))) % 2 == 1
 
     @property
     def appeals(self) -> bool:

@@ -17,6 +17,7 @@ from ..store.schema import evaluations, runs, steps
 from ..store.transact import Transactions
 from ..store.values import dump, now
 from ..store.words import each
+from .awaited import Awaited
 from .decoding import NewStep
 from .ingest import Applied
 from .leftovers import Leftovers
@@ -89,12 +90,14 @@ class Scorer:
         """With how often it was tried in vain."""
         self._later: dict[RunRef, float] = {}
         """Runs that were read from their beginning not long ago and have to be again, with when that may be."""
+        self._awaited = Awaited()
         self._leftovers: Leftovers | None = None
         """What was stored before the last end and not scored, as long as it has not all been looked for."""
         self._closing = False
         self._over: dict[RunRef, None] = {}
         self._ingesting = 0
         self._quiet_since = 0.0
+        self._pause_at = 0.0
         self._news = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -132,7 +135,11 @@ class Scorer:
             return
         self._count += len(given)
         self._characters += characters
-        self._waiting.setdefault(run, {}).update(given)
+        self._wait(run, given)
+
+    def _wait(self, run: RunRef, given: Mapping[int, ObservedStep]) -> None:
+        """Steps of a run wait for their turn, with those that were held back before them."""
+        self._waiting.setdefault(run, {}).update({**self._awaited.take(run), **given})
 
     def _fall_behind(self, run: RunRef) -> None:
         if run in self._later:
@@ -206,7 +213,7 @@ class Scorer:
         while True:
             await self._news.wait()
             self._news.clear()
-            while self._waiting or self._behind or self._leftovers or self._later:
+            while self._waiting or self._behind or self._leftovers or self._later or self._awaited:
                 self._take_up()
                 try:
                     await self._score_some()
@@ -218,6 +225,7 @@ class Scorer:
             self._idle.set()
 
     async def _score_some(self) -> None:
+        self._pause_at = time.perf_counter() + SLICE_SECONDS
         if self._waiting:
             await self._score_waiting()
         elif self._behind:
@@ -225,8 +233,9 @@ class Scorer:
         elif self._leftovers:
             await self._pick_up(self._leftovers)
         else:
+            next_due = min([self._awaited.next_look(), *self._later.values()])
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(max(0.0, min(self._later.values()) - time.monotonic())):
+                async with asyncio.timeout(max(0.0, next_due - time.monotonic())):
                     await self._news.wait()
             self._news.clear()
 
@@ -244,6 +253,8 @@ class Scorer:
 
     def _take_up(self) -> None:
         """Have those runs scored that were put off until now."""
+        for run in self._awaited.due(everything=self._closing):
+            self._wait(run, {})
         moment = time.monotonic()
         for run in [run for run, due in self._later.items() if self._closing or due <= moment]:
             del self._later[run]
@@ -251,7 +262,7 @@ class Scorer:
 
     def _let_go(self) -> None:
         """Forget runs that are over and have nothing left to score."""
-        busy = (self._waiting, self._behind, self._later)
+        busy = (self._waiting, self._behind, self._later, self._awaited)
         done = [run for run in self._over if not any(run in some for some in busy)]
         for run in done:
             self._reader.forget(run)
@@ -267,25 +278,38 @@ class Scorer:
             size += len(given)
             taken.append((run, given))
         try:
-            await self._store(await self._read(taken))
+            scored: list[ScoredStep] = []
+            for run, given in taken:
+                read = await self._read(run, given)
+                scored += read
+                self._leave(run, {index: given[index] for index in sorted(given)[len(read) :]})
+            await self._store(scored)
         except BaseException:
             for run, _ in taken:
                 self._fall_behind(run)
             raise
 
-    async def _read(self, taken: Sequence[tuple[RunRef, dict[int, ObservedStep]]]) -> list[ScoredStep]:
+    def _leave(self, run: RunRef, unread: dict[int, ObservedStep]) -> None:
+        """Steps of a run that could not be read by now."""
+        if not unread:
+            self._awaited.settled(run)
+        elif self._closing or not (self._reader.expects(run, min(unread)) and self._awaited.hold(run, unread)):
+            self._fall_behind(run)  # out of order: the tables have the others, too
+        else:
+            self._count += len(unread)
+            self._characters += sum(map(_characters, unread.values()))
+
+    async def _read(self, run: RunRef, given: dict[int, ObservedStep]) -> list[ScoredStep]:
+        """The scores of steps of a run, up to the first that cannot be read now; with pauses for others."""
         scored: list[ScoredStep] = []
-        pause_at = time.perf_counter() + SLICE_SECONDS
-        for run, given in taken:
-            for portion in _portions(given):
-                read = await self._reader.read(run, portion, over=run in self._over)
-                scored += read
-                if len(read) < len(portion):  # out of order: the tables have the others, too
-                    self._fall_behind(run)
-                    break
-                if time.perf_counter() > pause_at:
-                    await self._pause()
-                    pause_at = time.perf_counter() + SLICE_SECONDS
+        for portion in _portions(given):
+            read = await self._reader.read(run, portion, over=run in self._over)
+            scored += read
+            if len(read) < len(portion):
+                break
+            if time.perf_counter() > self._pause_at:
+                await self._pause()
+                self._pause_at = time.perf_counter() + SLICE_SECONDS
         return scored
 
     async def _pause(self) -> None:
@@ -312,11 +336,10 @@ class Scorer:
     async def _score_stored(self, run: RunRef) -> None:
         """Score the steps of a run that have no scores, a few hundred at a time."""
         while given := await self._without_scores(run):
-            scored = await self._read([(run, given)])
+            scored = await self._read(run, given)
             await self._store(scored)
             if len(scored) == len(given):
                 continue
-            self._behind.pop(run, None)
             if self._may_read_again(run):
                 await self._read_again(run)
             else:

@@ -134,6 +134,10 @@ class StepReader:
             scored.append(self._scored(run, index, reading, seen))
         return scored
 
+    def expects(self, run: RunRef, index: int) -> bool:
+        """Whether a run is evaluated, and was up to this step: then the step will be in a moment."""
+        return any(self._trajectories.held_of(whose, run.run_id) == index for whose in run.owners)
+
     def forget(self, run: RunRef) -> None:
         """A run is over."""
         self._seen.pop(run.id, None)
