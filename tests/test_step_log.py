@@ -166,9 +166,13 @@ def test_c33_latency_is_that_of_the_model_call(standin: Standin, connect: Connec
     standin.fault("retrieve", Fault(latency=0.8))
     middleware = connect().middleware()
     model = ScriptedModel(["done"], think=0.1)
-    invoke(create_agent(model, [], middleware=[middleware]))
+    agent = create_agent(model, [], middleware=[middleware])
+    begun = time.perf_counter()
+    invoke(agent)
+    elapsed_ms = (time.perf_counter() - begun) * 1000
     assert middleware.step_log[0].injection_sources == ["E3Injection"]
-    assert 99 <= middleware.step_log[0].latency_ms < 800
+    # Compared with the whole of this run, because a busy machine stretches either part.
+    assert 99 <= middleware.step_log[0].latency_ms <= elapsed_ms - 790
 
 
 def test_c33_as_dict_is_json(standin: Standin, connect: Connect, invoke: Invoke) -> None:
