@@ -3,7 +3,8 @@
 import gzip
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import IO, Any
 
@@ -71,14 +72,15 @@ _DECODER = msgspec.json.Decoder(_RunLine)
 def read_runs(path: Path) -> Iterator[RecordedRun]:
     """The runs of a file, one by one; a line that is none is named in the error, and so is a run that comes twice."""
     lines_by_id: dict[str, int] = {}
-    for number, line in read_lines(path):
-        run = decode_run(line, path, number)
-        refuse_twins(run.run_id, lines_by_id, path, number)
-        yield run
+    with closing(read_lines(path)) as lines:
+        for number, line in lines:
+            run = decode_run(line, path, number)
+            refuse_twins(run.run_id, lines_by_id, path, number)
+            yield run
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The lines of a file that are not blank, with their numbers."""
+def read_lines(path: Path) -> Generator[tuple[int, bytes]]:
+    """The lines of a file that are not blank, with their numbers; the file is open until they are read, or closed."""
     try:
         with _opened(path) as lines:
             for number, line in enumerate(lines, start=1):

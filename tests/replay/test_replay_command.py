@@ -88,6 +88,17 @@ def test_a_bad_line_leaves_no_output(tmp_path: Path, jobs: str) -> None:
     assert sorted(os.listdir(tmp_path)) == ["out.jsonl", "runs.jsonl"]
 
 
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are listed under /proc")
+def test_a_bad_line_leaves_no_file_open(tmp_path: Path) -> None:
+    """Whoever holds on to the error does not hold on to the file."""
+    path = write_runs(tmp_path / "runs.jsonl", [healthy("a"), healthy("b")])
+    path.write_text('{"run_id": "c"}\n' + path.read_text())
+    result = replay(path, "-o", tmp_path / "out.jsonl", "--jobs", "1")
+    opened = [os.path.realpath(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")]
+    assert "line 1" in complaint(result)
+    assert str(path) not in opened
+
+
 def test_two_runs_with_one_id_are_refused(tmp_path: Path) -> None:
     """Nobody could tell their entries apart."""
     path = write_runs(tmp_path / "runs.jsonl", [healthy("a"), healthy("a")])

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +47,13 @@ def replay(runs: Path, output: str, profile: str, jobs: int, **monitors: str | N
     began = time.perf_counter()
     lines_by_id: dict[str, int] = {}
     steps = 0
-    with written(output) as stream, _progress(runs) as shown:
-        for done in shown(replay_lines(read_lines(runs), runs, profile, jobs, settings)):
+    with (
+        written(output) as stream,
+        _progress(runs) as shown,
+        closing(read_lines(runs)) as lines,
+        closing(replay_lines(lines, runs, profile, jobs, settings)) as replayed,
+    ):
+        for done in shown(replayed):
             refuse_twins(done.run_id, lines_by_id, runs, done.number)
             stream.write(done.line)
             steps += done.steps

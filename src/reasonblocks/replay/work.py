@@ -5,7 +5,7 @@ import gc
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -36,7 +36,7 @@ class Done(NamedTuple):
 
 def replay_lines(
     lines: Iterable[Line], path: Path, profile: str, jobs: int, settings: MonitorSettings = NO_SETTINGS
-) -> Iterator[Done]:
+) -> Generator[Done]:
     """Replay the runs on these lines of `path`."""
     player = Player(profile, settings)  # also where others do the work: a setting that cannot work is told here, once
     if jobs == 1:

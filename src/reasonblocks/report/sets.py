@@ -1,6 +1,7 @@
 """A file of runs and the replay of it, brought together run by run."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -90,10 +91,11 @@ def read_set(runs_path: Path, replay_path: Path) -> EvaluatedSet:
 
 def _read_replay(path: Path) -> Iterator[ReplayedRun]:
     decoder = msgspec.json.Decoder(ReplayedRun)
-    for number, line in read_lines(path):
-        try:
-            yield decoder.decode(line)
-        except msgspec.DecodeError as error:
-            raise RecordingError(
-                f"{path}, line {number}: {error}; expected what `reasonblocks replay` writes"
-            ) from None
+    with closing(read_lines(path)) as lines:
+        for number, line in lines:
+            try:
+                yield decoder.decode(line)
+            except msgspec.DecodeError as error:
+                raise RecordingError(
+                    f"{path}, line {number}: {error}; expected what `reasonblocks replay` writes"
+                ) from None
