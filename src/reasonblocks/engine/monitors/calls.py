@@ -70,7 +70,7 @@ def _read(action: str, action_input: str) -> CallRead:
         whole,
         key(f"{action}\n{action_input}"),
         digest("\n".join(fixed)),
-        Terms(fixed, plain),
+        Terms(tuple(fixed), tuple(plain)),
         topic_of_call(looked_at, given),
     )
 

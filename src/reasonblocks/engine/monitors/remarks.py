@@ -7,6 +7,8 @@ whether they can differ at all by a few marks: one denies, both give a value, bo
 from collections import deque
 from collections.abc import Iterator
 
+import msgspec
+
 from .marks import ONLY, TURNS, VALUE
 from .wordings import FEWEST_COMMON, Wording, wording_of
 from .words import Sentence, WordSet
@@ -20,15 +22,13 @@ _MOST_COMPARED = 3
 """Earlier sentences of each kind that one is held against; whoever says the same all the time says it in these."""
 
 
-class Remark:
+class Remark(msgspec.Struct, eq=False, gc=False):
     """One sentence of a thought."""
 
-    __slots__ = ("bits", "index", "said")
-
-    def __init__(self, index: int, said: Wording) -> None:
-        self.index = index
-        self.said = said
-        self.bits = said.bits
+    index: int
+    said: Wording
+    bits: WordSet
+    """Its ideas."""
 
 
 _Kept = tuple[int, float, Remark]
@@ -106,7 +106,7 @@ def remarks_of(index: int, sentences: list[Sentence]) -> list[Remark]:
     if len(sentences) > _HEAD + _TAIL:
         sentences = sentences[:_HEAD] + sentences[-_TAIL:]
     return [
-        Remark(index, wording_of(sentence))
+        Remark(index, said := wording_of(sentence), said.bits)
         for sentence in sentences
         if 2 < len(sentence[1]) <= _LONGEST and "?" not in sentence[0][-2:]
     ]

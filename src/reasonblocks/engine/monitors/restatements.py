@@ -9,6 +9,8 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from .claim_words import ANY_ONE, DEFINITE, STATES
 from .features import StepFeatures
 from .figures import Figure
@@ -68,7 +70,7 @@ class _Slot(NamedTuple):
     """How it is told what the number is of."""
 
 
-class _Event(NamedTuple):
+class _Event(msgspec.Struct, frozen=True, gc=False):
     """What a step changed, what it told, and whether somebody asked for something after it."""
 
     at: int

@@ -4,7 +4,6 @@ import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from struct import pack, unpack
-from typing import NamedTuple
 
 import msgspec
 
@@ -167,7 +166,7 @@ class Trajectory:
         return SuiteReading(scores, evidence, signs, suite.settings.thresholds)
 
 
-class _Recent(NamedTuple):
+class _Recent(msgspec.Struct, frozen=True, gc=False):
     """The reading after a step, in as little room as it can be kept in."""
 
     at: int

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from itertools import filterfalse
 
+import msgspec
+
 from .words import WordSet, token_set, word_set
 
 _AROUND_TOKENS = "\"'`,;.!?()[]{}"
@@ -10,18 +12,19 @@ _MOST_PUT_OFF = 200
 """Characters of a call whose words take little more room than the sets of them."""
 
 
-class Terms:
+class Terms(msgspec.Struct, eq=False, gc=False):
     """The words of a call as sets, put together when they are first asked for: few calls are compared by them."""
 
-    __slots__ = ("_fixed", "_plain", "_tokens", "_words")
+    _fixed: Sequence[str]
+    _plain: Sequence[str]
+    _words: WordSet | None = None
+    _tokens: tuple[WordSet, WordSet] | None = None
 
-    def __init__(self, fixed: list[str], plain: list[str]) -> None:
-        self._fixed, self._plain = fixed, plain
-        self._words: WordSet | None = None
-        self._tokens: tuple[WordSet, WordSet] | None = None
-        if sum(map(len, fixed)) + sum(map(len, plain)) > _MOST_PUT_OFF:
+    def __post_init__(self) -> None:
+        """Words that take more room than the sets of them are not put off."""
+        if sum(map(len, self._fixed)) + sum(map(len, self._plain)) > _MOST_PUT_OFF:
             self._words, self._tokens = self.words, self._read_tokens()
-            self._fixed = self._plain = []
+            self._fixed = self._plain = ()
 
     @property
     def words(self) -> WordSet:
