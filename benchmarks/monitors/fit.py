@@ -31,7 +31,7 @@ from reasonblocks.engine.monitors.suspicion import Calibration, MonitorCalibrati
 from reasonblocks.recordings import RecordedRun, read_runs
 
 SIGNS = {
-    "claim_contradiction": ("numbers", "hedges", "unsupported"),
+    "claim_contradiction": ("numbers", "capitals", "hedges", "unsupported"),
     "semantic_loop": ("steps", "same_target", "unfinished"),
     "verification_skip": ("failures", "failing"),
     "cyclic_compression": ("announcements", "restated", "stretch"),

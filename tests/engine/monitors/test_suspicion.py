@@ -74,6 +74,7 @@ def test_no_signs_no_suspicion() -> None:
         ("failures", [ObservedStep("", "run", "make", "Error: no rule")]),
         ("failing", [ObservedStep("", "run", "make", "Error: no rule")]),
         ("numbers", [ObservedStep("It took 3.5 seconds.")]),
+        ("capitals", [ObservedStep("The HTTP header is gone.")]),
         ("hedges", [ObservedStep("Perhaps it is the cache.")]),
         ("announcements", [ObservedStep("Next I will look at the cache.")]),
         ("said", [ObservedStep("Something.")]),

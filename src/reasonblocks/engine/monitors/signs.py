@@ -16,6 +16,7 @@ NAMES = (
     "failures",
     "failing",
     "numbers",
+    "capitals",
     "hedges",
     "announcements",
     "said",
@@ -35,6 +36,8 @@ _HEDGES = frozenset(
 )
 _ANNOUNCES = frozenset("going let ll need next now then will".split())
 _TELLING = _HEDGES | _ANNOUNCES
+_CAPITALS = re.compile(r"[A-Z][A-Z]+")
+"""Abbreviations and codes, for the most part: what is named by them is seldom explained."""
 _POINT = re.compile(r"\n[^\S\n]*[1-9]")
 """A point of a plan, with the line break before it."""
 _TARGETS = 8_192
@@ -101,6 +104,7 @@ class Signs:
             counts["hedges"] += hedges
             counts["announcements"] += len(telling) - hedges
         counts["numbers"] += count_numbers(step.thought) if step.codes else 0
+        counts["capitals"] += len(_CAPITALS.findall(step.thought))
         counts["said"] += len(step.thought)
         words = step.thought_words
         counts["restated"] += size(words & self._said)
