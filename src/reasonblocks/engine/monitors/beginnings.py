@@ -1,6 +1,6 @@
 """Which of the latest steps begin something that has to do with nothing before it.
 
-A step goes on with what was there if it has words, names or numbers from shortly before, if it does to the next item
+An aside begins something by its own words (`asides.py`). Any other step goes on with what was there if it has words, names or numbers from shortly before, if it does to the next item
 what was done to the last one, or if most of what it speaks of is known. Otherwise it begins something. A stretch about
 one other thing begins once and goes on; one thing after another begins with every step.
 """
@@ -9,6 +9,7 @@ import re
 from collections import deque
 from functools import lru_cache
 
+from .asides import is_aside
 from .combinations import Combinations
 from .departure import refers
 from .features import StepFeatures
@@ -128,6 +129,9 @@ class Beginnings:
         """How much of a beginning a step is; `None` for one that says nothing either way."""
         origin = step.origin
         out_of_the_blue = self._combinations.observe(step)
+        if is_aside(step):
+            self._remarks = 0
+            return 1.0
         if step.speaks_only:
             self._remarks = self._remarks + 1 if is_remark(step) else 0
         if self._remarks >= _MONOLOGUE:

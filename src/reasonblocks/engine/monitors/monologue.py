@@ -7,6 +7,7 @@ nothing and gets no more than a nod is a talk about something else, whatever its
 from collections import deque
 
 from ..answers import Evidence
+from .asides import is_aside
 from .base import Reading
 from .features import StepFeatures
 from .topics import TopicSet, topic_of_task
@@ -70,6 +71,8 @@ class Monologue:
 def is_remark(step: StepFeatures) -> bool:
     """Whether a person is told something in short, without a question, and does no more than nod."""
     answer = step.observation
+    if is_aside(step):
+        return False  # it comes on top of what was said, and does not go on with it
     if not step.speaks_only or not answer.strip() or "?" in step.thought or "?" in answer or _WISH in answer.lower():
         return False
     return len(step.said) <= _LONGEST_REMARK and len(answer.split(None, _LONGEST_NOD)) <= _LONGEST_NOD
