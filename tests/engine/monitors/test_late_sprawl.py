@@ -130,3 +130,42 @@ def test_look_ups_that_nothing_has_brought_together_are_sprawl() -> None:
     task = "I want to cancel my ticket."
     assert read(LateSprawl(), astray, task)[-1].score >= FIRES
     assert max(reading.score for reading in read(LateSprawl(), journey, task)) < FIRES
+
+
+ASIDES = [
+    step("Besides, the boiler's colour might be worth a word.", observation="Not really."),
+    step("", "get_manual", "Red lamp: water pressure too low", boiler="Vento"),
+    step("By the way, would you like the pressure in another unit?", observation="No."),
+    step("It could be nice to read up on the red lamp, too.", "get_manual", "Red lamp: refill", boiler="Vento"),
+    step("While we're at it, maybe the old boiler deserves a check.", observation="It is gone."),
+]
+"""Of nothing but what the call was about, and each of them on top of the one before."""
+
+
+def test_c14_asides_fire_by_the_way_they_are_said() -> None:
+    """Every word of them is the run's own; what is added again and again, and only might be of use, is sprawl."""
+    readings = read(LateSprawl(), [*SERVED, *ASIDES], task=CALL)
+    assert max(reading.score for reading in readings[: len(SERVED) + 3]) < FIRES <= readings[-1].score
+    found = readings[-1].evidence
+    assert found is not None
+    assert found.quotes[-1] == ASIDES[-1].thought
+
+
+@pytest.mark.parametrize(
+    "thoughts",
+    [
+        ["Now the valve, too.", "Also the pump.", "Another valve.", "The lamp as well."],
+        ["Maybe it is the valve.", "It could be the pump.", "Perhaps the lamp.", "The sensor might be off."],
+        [
+            "I could also run the tests of the valve.",
+            "It might be worth another test of the pump.",
+            "Maybe verify the lamp as well.",
+            "The sensor could also have regressions.",
+        ],
+    ],
+    ids=["additions that are certain", "guesses that add nothing", "checks"],
+)
+def test_c14_neither_additions_nor_guesses_nor_checks_are_asides(thoughts: list[str]) -> None:
+    """It takes both, and what makes sure of the work is none of it."""
+    steps = [step(thought, "look_at", "boiler valve pump lamp sensor", part="boiler") for thought in thoughts]
+    assert max(reading.score for reading in read(LateSprawl(), [*SERVED, *steps], task=CALL)) < FIRES

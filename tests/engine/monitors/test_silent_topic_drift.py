@@ -217,3 +217,29 @@ def test_c14_something_made_off_the_task_is_drift_though_its_words_differ() -> N
         step("Balloons at the entrance.", "run", "ok", command="echo latex > /srv/balloons.txt"),
     ]
     assert _highest([*ON_TASK, *made], TASK) >= FIRES
+
+
+def test_c14_whoever_looks_for_a_cause_may_look_anywhere() -> None:
+    """What is looked at is new each time; what it is for is said, and without that it is a stretch off the task."""
+    looked_at = [
+        ("kernel scheduler priorities", "Kernel scheduler priorities"),
+        ("kernel scheduler affinity masks", "Affinity masks of the kernel scheduler"),
+        ("hypervisor scheduler steal", "Steal by the hypervisor scheduler"),
+        ("hypervisor balloon driver", "The balloon driver of the hypervisor"),
+        ("balloon driver firmware", "Firmware of the balloon driver"),
+    ]
+    plain = [step(f"{thought}.", "search", "steady", text=text) for text, thought in looked_at]
+    guesses = [step(f"{thought} is not the cause.", "search", "steady", text=text) for text, thought in looked_at]
+    assert max(reading.score for reading in read(SilentTopicDrift(), [*ON_TASK, *plain])) >= FIRES
+    assert max(reading.score for reading in read(SilentTopicDrift(), [*ON_TASK, *guesses])) < FIRES
+
+
+def test_c14_one_aside_after_the_other_is_not_a_talk_about_one_thing() -> None:
+    """Remarks that each come on top of the last are sprawl, not drift."""
+    talk = ["Sourdough wants warmth.", "Rye keeps it fresh.", "Steam makes its crust.", "Wood ovens bake it best."]
+    asides = [f"By the way, it might interest you, too: {one}" for one in talk]
+    told = {
+        kind: read(SilentTopicDrift(), [*SERVED, *(step(one, observation="Okay.") for one in thoughts)])[-1].score
+        for kind, thoughts in (("talk", talk), ("asides", asides))
+    }
+    assert told["talk"] >= FIRES > told["asides"]

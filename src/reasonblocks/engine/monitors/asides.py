@@ -1,7 +1,7 @@
 """Asides: what a step adds though nobody asked for it, in the words of somebody who knows that.
 
-"While we're at it, it might be worth looking at the receipts, too": an addition, and a tentative one. Either alone is in
-every healthy run; both together, in a few words, hardly ever twice within a few steps.
+"While we're at it, it might be worth looking at the receipts, too": an addition, and a tentative one. Either alone is
+in every healthy run; both together, in a few words, hardly ever twice within a few steps.
 """
 
 from .features import StepFeatures
@@ -12,16 +12,16 @@ _LONGEST = 45
 _ADDS = Phrases(
     "additionally, along the way, also, another, apart from that, as a bonus, as long as i, as long as we, as well",
     "besides, by the way, extra, furthermore, in addition, incidentally, may as well, might as well, moreover",
-    "next idea, next thought, on a different note, on a related note, on a side note, on another note, on top of that",
-    "on top of this, one more, one other, separately, side note, since i have, since i'm, since we have, since we're",
-    "speaking of, then there are, then there is, then there's, too, unrelated, while at it, while i have, while i'm",
-    "while i am, while we are, while we have, while we're",
+    "next idea, next thought, on a different note, on a related note, on a side note, on another note",
+    "on top of that, on top of this, one more, one other, separately, side note, since i have, since i'm",
+    "since we have, since we're, speaking of, then there are, then there is, then there's, too, unrelated",
+    "while at it, while i am, while i have, while i'm, while we are, while we have, while we're",
 )
 _TENTATIVE = Phrases(
     "as an experiment, at some point, benefit*, consider*, could, curiosity, curious, deserve*, eventually, fun",
-    "going forward, have you thought, idea, ideas, improve*, in future, in general, in the future, interesting, maybe, might",
-    "may, next time, nice, one day, opportunit*, option, optional*, perhaps, possibly, prefer*, some day, someday",
-    "would also, would be, would have, would it, would make, would you, wonder*, worth",
+    "going forward, have you thought, idea, ideas, improve*, in future, in general, in the future, interesting, may",
+    "maybe, might, next time, nice, one day, opportunit*, option, optional*, perhaps, possibly, prefer*, some day",
+    "someday, wonder*, worth, would also, would be, would have, would it, would make, would you",
 )
 _CHECKS = frozenset("correct correctly regression regressions test tests verify".split())
 """Who wants to be surer of what was done adds a check, which is the opposite of an aside."""

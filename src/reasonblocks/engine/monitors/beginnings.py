@@ -1,8 +1,9 @@
 """Which of the latest steps begin something that has to do with nothing before it.
 
-An aside begins something by its own words (`asides.py`). Any other step goes on with what was there if it has words, names or numbers from shortly before, if it does to the next item
-what was done to the last one, or if most of what it speaks of is known. Otherwise it begins something. A stretch about
-one other thing begins once and goes on; one thing after another begins with every step.
+An aside begins something by its own words (`asides.py`). Any other step goes on with what was there if it has words,
+names or numbers from shortly before, if it does to the next item what was done to the last one, or if most of what it
+speaks of is known. Otherwise it begins something. A stretch about one other thing begins once and goes on; one thing
+after another begins with every step.
 """
 
 import re
@@ -13,6 +14,7 @@ from .asides import is_aside
 from .combinations import Combinations
 from .departure import refers
 from .features import StepFeatures
+from .inquiry import inquires
 from .monologue import is_remark
 from .provenance import Origin
 from .terms import Terms
@@ -147,7 +149,7 @@ class Beginnings:
             return None if self._combinations.answered and not step.thought else value
         if not first_call and not step.speaks_only and waits(step):
             return None
-        if len(step.said) <= _AT_LENGTH and _infers(step):
+        if len(step.said) <= _AT_LENGTH and (_infers(step) or inquires(step)):
             return 0.0
         if not value or self._goes_on(step, own):
             return None if self._combinations.answered and not step.thought else aside

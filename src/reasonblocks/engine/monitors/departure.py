@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 
+from .asides import is_aside
 from .features import StepFeatures
+from .inquiry import inquires
 from .topics import StepTopic, TopicSet
 from .vocabulary import Habit, Vocabulary
 from .waiting import waits
@@ -58,6 +60,8 @@ _FEW_WORDS, _SHORT_TASK = 6, 40
 """Where both a step and the task have few words, a single one in common tells."""
 _MOST_IN_DOUBT = 1.5
 """The most that a step weighs which may put a failure right, or speak of a result that is not known as a whole."""
+_MOST_OF_AN_INQUIRY = 0.5
+"""The most that a step weighs which looks for a cause."""
 _MOST_KNOWN = 0.3
 """With a greater share of known words a stretch is not about something else, however unusual that is for the run."""
 _CLOSE, _HARDLY_KNOWN, _FEWEST_WORDS = 0.4, 0.1, 0.75
@@ -219,6 +223,8 @@ class Departure:
             return 0.0
         if step.call in self._calls or waits(step):
             return 0.0
+        if inquires(step):
+            return min(weight, _MOST_OF_AN_INQUIRY)
         return min(weight, _MOST_IN_DOUBT) if self._failed or self._cut else weight
 
     def _follows_lead(self, words: TopicSet) -> bool:
@@ -260,8 +266,9 @@ class Departure:
                 self._links += max(link, _REFERENCE) if refers(step) else link
                 self._focus += topic.named & self._named != 0
             self.steps.append(step.index)
-            self._talked += step.speaks_only and not _asks_back(step)
-            self._made += step.role.writes or step.role.changes
+            if not is_aside(step):  # one aside after the other is not one thing, whatever is done in them
+                self._talked += step.speaks_only and not _asks_back(step)
+                self._made += step.role.writes or step.role.changes
             self._familiar += self.vocabulary.names_known(topic.named)
             self._paths += "/" in step.arguments and "://" not in step.arguments
             size = words.bit_count()

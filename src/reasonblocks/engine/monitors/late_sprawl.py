@@ -15,7 +15,7 @@ from .wishes import Wish
 
 ENOUGH = 2.9
 """Beginnings among the latest steps that leave no doubt."""
-_FOUND = 0.65
+_FOUND = 0.75
 _PER_BEGINNING = 0.1
 _HINT = 0.1
 """What is less than enough scores so much for each beginning."""
