@@ -169,3 +169,14 @@ def test_c14_neither_additions_nor_guesses_nor_checks_are_asides(thoughts: list[
     """It takes both, and what makes sure of the work is none of it."""
     steps = [step(thought, "look_at", "boiler valve pump lamp sensor", part="boiler") for thought in thoughts]
     assert max(reading.score for reading in read(LateSprawl(), [*SERVED, *steps], task=CALL)) < FIRES
+
+
+def test_c14_what_would_be_nice_to_tidy_up_fires() -> None:
+    """Names, comments and spelling can be bettered in any piece of work, and it is never done."""
+    wishes = [
+        step("The lock's naming could be clearer.", "search", "lock", text="lock"),
+        step("Perhaps a refactoring of the cache would pay off.", "read_file", "class Cache", path="cache.py"),
+        step("It might be worth fixing the typos in the store.", "read_file", "class Store", path="store.py"),
+        step("Type hints would be good to have for the workers.", "search", "workers", text="workers"),
+    ]
+    assert read(LateSprawl(), [*ON_TASK, *wishes])[-1].score >= FIRES

@@ -1,7 +1,8 @@
 """Asides: what a step adds though nobody asked for it, in the words of somebody who knows that.
 
 "While we're at it, it might be worth looking at the receipts, too": an addition, and a tentative one. Either alone is
-in every healthy run; both together, in a few words, hardly ever twice within a few steps.
+in every healthy run; both together, in a few words, hardly ever twice within a few steps. So it is with what would be
+nice to have done to the names, the comments or the spelling.
 """
 
 from .features import StepFeatures
@@ -23,6 +24,13 @@ _TENTATIVE = Phrases(
     "maybe, might, next time, nice, one day, opportunit*, option, optional*, perhaps, possibly, prefer*, some day",
     "someday, wonder*, worth, would also, would be, would have, would it, would make, would you",
 )
+_TIDIES = Phrases(
+    "benchmark*, changelog, clean up, cleaned up, cleaner, cleaning up, cleanup, coverage, docstring*, formatting",
+    "future-proof*, hard-coded, hardcoded, linter, linting, logging, modernis*, moderniz*, naming, neater",
+    "nice to have, nice-to-have, nicer, polish*, prettier, readability, readable, readme, refactor*, renam*, spelling",
+    "tidied, tidier, tidy*, type annotations, type hints, typo, typos",
+)
+"""What can be done to any piece of work once it is done, whatever it was for."""
 _CHECKS = frozenset("correct correctly regression regressions test tests verify".split())
 """Who wants to be surer of what was done adds a check, which is the opposite of an aside."""
 
@@ -32,4 +40,6 @@ def is_aside(step: StepFeatures) -> bool:
     words = step.said
     if not 0 < len(words) <= _LONGEST:
         return False
-    return _CHECKS.isdisjoint(words) and _ADDS.are_in(step.thought, words) and _TENTATIVE.are_in(step.thought, words)
+    if not _CHECKS.isdisjoint(words) or not _TENTATIVE.are_in(step.thought, words):
+        return False
+    return _ADDS.are_in(step.thought, words) or _TIDIES.are_in(step.thought, words)
