@@ -5,6 +5,8 @@ in every healthy run; both together, in a few words, hardly ever twice within a 
 nice to have done to the names, the comments or the spelling.
 """
 
+from functools import lru_cache
+
 from .features import StepFeatures
 from .words import Phrases
 
@@ -19,16 +21,19 @@ _ADDS = Phrases(
     "while at it, while i am, while i have, while i'm, while we are, while we have, while we're",
 )
 _TENTATIVE = Phrases(
-    "as an experiment, at some point, benefit*, consider*, could, curiosity, curious, deserve*, eventually, fun",
-    "going forward, have you thought, idea, ideas, improve*, in future, in general, in the future, interesting, may",
-    "maybe, might, next time, nice, one day, opportunit*, option, optional*, perhaps, possibly, prefer*, some day",
-    "someday, wonder*, worth, would also, would be, would have, would it, would make, would you",
+    "as an experiment, at some point, benefit, benefits, consider, considered, considering, could, curiosity",
+    "curious, deserve, deserves, eventually, fun, going forward, have you thought, idea, ideas, improve, improved",
+    "improvement, improvements, in future, in general, in the future, interesting, may, maybe, might, next time",
+    "nice, one day, opportunities, opportunity, option, optional, optionally, perhaps, possibly, prefer, preference",
+    "preferences, preferred, some day, someday, wonder, wondering, worth, would also, would be, would have",
+    "would it, would make, would you",
 )
 _TIDIES = Phrases(
-    "benchmark*, changelog, clean up, cleaned up, cleaner, cleaning up, cleanup, coverage, docstring*, formatting",
-    "future-proof*, hard-coded, hardcoded, linter, linting, logging, modernis*, moderniz*, naming, neater",
-    "nice to have, nice-to-have, nicer, polish*, prettier, readability, readable, readme, refactor*, renam*, spelling",
-    "tidied, tidier, tidy*, type annotations, type hints, typo, typos",
+    "benchmark, benchmarking, benchmarks, changelog, clean up, cleaned up, cleaner, cleaning up, cleanup, coverage",
+    "docstring, docstrings, formatting, future-proof, future-proofing, hard-coded, hardcoded, linter, linting",
+    "logging, modernise, modernising, modernize, modernizing, naming, neater, nice to have, nice-to-have, nicer",
+    "polish, polished, polishing, prettier, readability, readable, readme, refactor, refactored, refactoring",
+    "rename, renamed, renaming, spelling, tidied, tidier, tidy, tidying, type annotations, type hints, typo, typos",
 )
 """What can be done to any piece of work once it is done, whatever it was for."""
 _CHECKS = frozenset("correct correctly regression regressions test tests verify".split())
@@ -37,9 +42,13 @@ _CHECKS = frozenset("correct correctly regression regressions test tests verify"
 
 def is_aside(step: StepFeatures) -> bool:
     """Whether a step adds something that it says itself might as well be left."""
-    words = step.said
-    if not 0 < len(words) <= _LONGEST:
+    words, thought = step.said, step.thought
+    if not 0 < len(words) <= _LONGEST or not _TENTATIVE.may_be_in(thought, words) or not _CHECKS.isdisjoint(words):
         return False
-    if not _CHECKS.isdisjoint(words) or not _TENTATIVE.are_in(step.thought, words):
-        return False
-    return _ADDS.are_in(step.thought, words) or _TIDIES.are_in(step.thought, words)
+    return (_ADDS.may_be_in(thought, words) or _TIDIES.may_be_in(thought, words)) and _is_said(thought)
+
+
+@lru_cache(maxsize=64)
+def _is_said(thought: str) -> bool:
+    """The answer for a thought that may be one; several monitors ask, one after the other."""
+    return _TENTATIVE.found_in(thought) and (_ADDS.found_in(thought) or _TIDIES.found_in(thought))

@@ -10,14 +10,17 @@ from .words import Phrases
 _LONGEST = 60
 """Words of a thought that is about one guess."""
 _INQUIRES = Phrases(
-    "as the cause, as the culprit, as the reason, bisect*, can't be the, cannot be the, could be behind",
-    "could be to blame, could explain, culprit*, does not explain, doesn't explain, eliminat*, excluded, guess is",
-    "hypothes*, innocent, is fine too, isn't it, isn't the cause, isn't the culprit, isn't the issue",
-    "isn't the problem, isn't the reason, isolat*, leaves only, makes no difference, might explain, narrow*",
-    "no difference, not guilty, not it, not that either, not the cause, not the culprit, not the issue",
-    "not the problem, not the reason, nothing odd, nothing suspicious, nothing unusual, possible cause",
-    "prime candidate, repro, reproduc*, root cause, rule out, ruled out, rules out, ruling out, same with",
-    "same without, suspect*, suspicion*, that leaves, theor*, to blame, why does, why is, would explain",
+    "as the cause, as the culprit, as the reason, bisect, bisecting, bisection, can't be the, cannot be the",
+    "could be behind, could be to blame, could explain, culprit, culprits, does not explain, doesn't explain",
+    "eliminate, eliminated, eliminates, eliminating, excluded, guess is, hypotheses, hypothesis, innocent",
+    "is fine too, isn't it, isn't the cause, isn't the culprit, isn't the issue, isn't the problem",
+    "isn't the reason, isolate, isolated, isolating, isolation, leaves only, makes no difference, might explain",
+    "narrow, narrowed, narrowing, narrows, no difference, not guilty, not it, not that either, not the cause",
+    "not the culprit, not the issue, not the problem, not the reason, nothing odd, nothing suspicious",
+    "nothing unusual, possible cause, prime candidate, repro, reproduce, reproduced, reproduces, reproducible",
+    "reproducing, root cause, rule out, ruled out, rules out, ruling out, same with, same without, suspect",
+    "suspected, suspects, suspicion, suspicions, that leaves, theories, theory, to blame, why does, why is",
+    "would explain",
 )
 
 
