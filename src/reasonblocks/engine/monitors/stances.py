@@ -345,7 +345,8 @@ def _measures(part: str) -> dict[str, tuple[str, WordSet]]:
         following = split(bare[numbers[0].end() :])[:1]
         sign, value, unit = numbers[0].groups()
         if sign or unit or not following or following[0] in NO_UNIT:
-            found[f"number {sign}{unit or ''}"] = (value.replace(",", ""), 0)
+            plain = value.replace(",", "")
+            found[f"number {sign}{unit or ''}"] = (plain.rstrip("0").rstrip(".") if "." in plain else plain, 0)
     return found
 
 
