@@ -78,6 +78,8 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     def of(cls, step: StepFeatures) -> "Event":
         """What is kept of a step."""
         changed = (step.role.changes or step.role.writes) and not step.role.ends
+        if step.failed and not step.role.runs:
+            changed = False  # what was refused has changed nothing; a script may have done a part of it
         result = step.observation[:_LONGEST_RESULT]
         return cls(step.index, changed, step.given, result, step.result_words, step.speaks_only)
 
