@@ -86,6 +86,13 @@ def test_c14_what_was_read_in_between_excuses(readings: Readings) -> None:
     assert NAME not in readings([EARLIER, taught, LATER])[-1].fired
 
 
+def test_c14_a_digit_within_a_name_tells_no_number(readings: Readings) -> None:
+    """A short number is told where it stands by itself, not as a part of something else."""
+    first, second = look("`fold_rows` takes two arguments."), look("`fold_rows` takes a single argument.")
+    assert NAME in readings([first, look("", "fold_rows in part1.txt"), second])[-1].fired
+    assert NAME not in readings([first, look("", "fold_rows: 1 argument"), second])[-1].fired
+
+
 def test_c14_a_change_in_between_excuses(readings: Readings) -> None:
     """What was changed since may be otherwise now."""
     change = ObservedStep("", "write_file", '{"path": "fold.py", "text": "def fold_header"}', "ok")

@@ -89,6 +89,14 @@ EXCUSED = {
         look("The crawler reads the stale header after the error in src/net/fetch.py."),
         look("The scheduler skips the free slot after the error in src/net/fetch.py."),
     ],
+    "what would be in another case": [
+        look("As a regular member, you pay for the second suitcase."),
+        look("As a platinum member, you would pay for none of them."),
+    ],
+    "a case, shortened": [
+        look("With your bronze membership, the lounge is closed to you."),
+        look("With a silver membership, you'd find it open."),
+    ],
     "a guess": [look("I am not sure, but `render` respects `theme`."), look("`render` ignores `theme`.")],
     "code": [look("`mode` is enabled."), look("mode = False if disabled else `mode`")],
     "no name, no appeal": [look("The profile lists no gift card."), look("The other profile has a gift card.")],

@@ -19,6 +19,7 @@ from .claims import Claim
 from .conflicts import conflict, nearly
 from .disputes import DONE, Disputes
 from .features import StepFeatures, quote
+from .records import Records
 from .remarks import Remark, Remarks, remarks_of
 from .restatements import Restatements, one_number_apart
 from .standing import Event, Standing
@@ -108,12 +109,13 @@ class ClaimContradiction:
 
 
 class _State:
-    __slots__ = ("_disputes", "_fading", "_failure", "_happened", "_remarks", "_restated", "_standing")
+    __slots__ = ("_disputes", "_fading", "_failure", "_happened", "_records", "_remarks", "_restated", "_standing")
 
     def __init__(self, task: str) -> None:
         self._restated = Restatements(task)
         self._standing = Standing()
         self._disputes = Disputes()
+        self._records = Records()
         self._remarks = Remarks()
         self._happened: deque[_Happened] = deque(maxlen=_MOST_STEPS)
         self._failure: tuple[int, str] | None = None
@@ -143,7 +145,8 @@ class _State:
     def _opposed(self, step: StepFeatures, remarks: list[Remark]) -> Reading | None:
         """What is held of a thing against what was held of it before, in whatever words."""
         event = Event.of(step)
-        for opposite in self._standing.next(event, remarks) + self._disputes.next(event, remarks):
+        opposites = self._standing.next(event, remarks) + self._disputes.next(event, remarks)
+        for opposite in opposites + self._records.next(event, remarks):
             said = (_AGO if opposite.question == DONE else _YET).sub("", without_appeal(opposite.text))
             if not _acknowledged(without_appeal(step.thought), said, opposite.earlier):
                 reason = f"{_REASONS['opposite']}, and nothing about it was learned since step {opposite.at}."

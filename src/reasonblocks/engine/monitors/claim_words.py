@@ -120,6 +120,7 @@ NO_VERB = frozenset(
     "what when where whereas which while who why with within without yes yet you your".split()
 )
 CASES = frozenset("as at during for in inside on under with within".split())
+_SUPPOSES = frozenset("could couldn d might would wouldn".split())
 OTHER_ONE = frozenset(
     "additional alternative available both cheapest current each every fifth first former fourth last latter left "
     "next old original originally other previous previously remaining replacement rest return second third".split()
@@ -153,3 +154,11 @@ SHADES = frozenset("basic dark light partially premium".split())
 QUALIFIES = frozenset("colour kind material".split())
 """Before a noun these tell one thing from another: `the blue box`."""
 SWITCHED = frozenset("switched turned".split())
+
+
+def supposes_a_case(words: list[str]) -> bool:
+    """Whether a sentence begins with a case and says what would hold in it: `As an owner you would pay less.`
+
+    Then not even the case need be so.
+    """
+    return words[0] in CASES and not _SUPPOSES.isdisjoint(words)

@@ -15,7 +15,7 @@ from .marks import NAMELESS, read_marks
 from .points import FILE
 from .remarks import Remark
 from .signed_words import DEED
-from .standing import Event, Opposite
+from .standing import Event, Opposite, tells
 from .wordings import UNREAD, Wording
 from .words import WordSet, is_small, split, word_set
 
@@ -125,5 +125,5 @@ def _excuses(event: Event, found: Counterpoint, remark: Remark) -> bool:
     if event.answered or found.is_norm or found.idea == DEED:
         return False  # no look at a thing tells what was asked for, or what the agent did
     result = event.result.lower()
-    told = found.value in result if found.value else event.heard & word_set((found.idea,)) != 0
+    told = tells(result, found.value) if found.value else event.heard & word_set((found.idea,)) != 0
     return told and all(name.rpartition(".")[2] in result for name in found.names)

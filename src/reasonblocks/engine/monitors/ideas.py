@@ -90,7 +90,7 @@ def tokens_of(clause: str) -> tuple[set[str], list[str], list[str]]:
             if plain and plain[-1] in COUNTED:  # `part 3` is another part than `part 4`, not another number of parts
                 names.add(f"{plain[-1]} {bare}")
             else:
-                numbers.append(bare.lstrip("+"))
+                numbers.append(bare.lstrip("+").replace(",", "").removesuffix(".00"))  # `$1,200.00` is `$1200`
                 measured = True
         elif after_number and bare.isalpha():
             plain.append(bare.lower())

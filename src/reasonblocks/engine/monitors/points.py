@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from .claim_words import CONDITIONS, LABELS
+from .claim_words import CONDITIONS, LABELS, supposes_a_case
 from .clause_values import values_of
 from .quick import any_case
 from .signed_words import DEED, NEGATES, NEGATES_NAME, idea_of
@@ -148,7 +148,8 @@ def point_of(sentence: str) -> Point:
     bare = _QUOTED.sub(" _ ", sentence) if "`" in sentence else sentence
     if _BEGINS_NO_STATEMENT.match(bare) or _NO_STATEMENT.search(bare):
         return NO_POINT
-    clauses = tuple(_clauses(sentence, set(split(sentence))))
+    words = split(sentence)
+    clauses = tuple(_clauses(sentence, set(words))) if words and not supposes_a_case(words) else ()
     if not clauses:
         return NO_POINT
     names: frozenset[str] = frozenset().union(*[clause.names for clause in clauses])

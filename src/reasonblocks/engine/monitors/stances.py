@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import filterfalse
 from typing import NamedTuple
 
-from .claim_words import CONDITIONS, HOW_MANY, NO_UNIT, NOT_A_CLAIM, STATES
+from .claim_words import CONDITIONS, HOW_MANY, NO_UNIT, NOT_A_CLAIM, STATES, supposes_a_case
 from .lexicon import stem
 from .opposites import EXCLUSIVE
 from .quick import any_case
@@ -151,7 +151,7 @@ def held_in(sentence: str) -> Held:
         return NOTHING_HELD
     text = _without_brackets(sentence)
     bare = _without_quotes(text)
-    if _CODE.search(bare) or _LISTED.match(bare) or not bare.strip(" _.,:"):
+    if _CODE.search(bare) or _LISTED.match(bare) or not bare.strip(" _.,:") or supposes_a_case(words):
         return NOTHING_HELD
     stances: list[Stance] = []
     names: frozenset[str] = frozenset()
@@ -345,7 +345,8 @@ def _measures(part: str) -> dict[str, tuple[str, WordSet]]:
         following = split(bare[numbers[0].end() :])[:1]
         sign, value, unit = numbers[0].groups()
         if sign or unit or not following or following[0] in NO_UNIT:
-            found[f"number {sign}{unit or ''}"] = (value.replace(",", ""), 0)
+            plain = value.replace(",", "")
+            found[f"number {sign}{unit or ''}"] = (plain.rstrip("0").rstrip(".") if "." in plain else plain, 0)
     return found
 
 

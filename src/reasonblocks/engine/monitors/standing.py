@@ -52,6 +52,8 @@ _PALE = FILLS | ANSWERING
 """Words that do not say what is spoken of."""
 _ID = 2
 """An id counts for so much."""
+_SHORT = 2
+"""Digits of a number that is in most texts as a part of something else."""
 
 
 class Opposite(NamedTuple):
@@ -78,6 +80,8 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     def of(cls, step: StepFeatures) -> "Event":
         """What is kept of a step."""
         changed = (step.role.changes or step.role.writes) and not step.role.ends
+        if step.failed and not step.role.runs:
+            changed = False  # what was refused has changed nothing; a script may have done a part of it
         result = step.observation[:_LONGEST_RESULT]
         return cls(step.index, changed, step.given, result, step.result_words, step.speaks_only)
 
@@ -162,7 +166,7 @@ class _Pair(NamedTuple):
         result = event.result.lower()
         if not all(name in result for name in shared):
             return False
-        return answer in result if answer not in ("yes", "!yes") and answer[0] != "!" else event.heard & news != 0
+        return tells(result, answer) if answer not in ("yes", "!yes") and answer[0] != "!" else event.heard & news != 0
 
 
 class Standing:
@@ -249,6 +253,13 @@ class Standing:
                 pair = _Pair(past, holding, earlier, now, held, stance)
                 if pair.same_thing() and not any(e.at >= past.index and pair.excused_by(e) for e in self._events):
                     yield Opposite(stance.question, past.index, past.said.text, now.said.text)
+
+
+def tells(result: str, value: str) -> bool:
+    """Whether a result has a value in it; a short number has to stand there by itself: `page1.txt` tells of no 1."""
+    if value not in result:
+        return False
+    return len(value) > _SHORT or not value.isdigit() or value in split(result)
 
 
 def _asked_by(held: Held) -> int:
