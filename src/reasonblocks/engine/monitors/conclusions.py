@@ -130,7 +130,7 @@ _REQUEST = re.compile(
     r"|tell)\b|\b(?:could|can|would|will) you\b|\b(?:shall|should|may) (?:i|we)\b|\bdo you\b",
     re.IGNORECASE,
 )
-_ANYTHING_ELSE = re.compile(r"\b(?:additional|else|further|more|other)\b", re.IGNORECASE)
+_ANYTHING_ELSE = re.compile(r"\b(?:additional|else|further|(?<!once )more|other)\b", re.IGNORECASE)
 _OPEN = phrases(
     "accepted, as soon as, await*, being, check back, expect*, going through, in progress, in the queue, is pending",
     "are pending, still pending, now pending, pending approval, pending confirmation, pending review, processing",
