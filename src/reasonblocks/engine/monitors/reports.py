@@ -206,9 +206,8 @@ class Reports:
             reason = "Something is reported as done, but no call has changed what it names."
             return Reading(_NO_CALL, Evidence(_NAME, reason, [step.index], [said]))
         told_again = _ids(step.thought) & self._changed and (self._untold or not self._asked)
-        go_ahead = self._go_ahead and (
-            deed or not Request(self._answer).looks
-        )  # who asks for a look is told what it shows
+        # Whoever asks for a look is told what it shows.
+        go_ahead = self._go_ahead and (deed or not Request(self._answer).looks)
         if not told_again and (go_ahead or (deed and not deed & (earlier | self._known))):
             reason = "Something is reported as done, but no call has changed anything since it was asked for."
             return Reading(_NO_CALL, Evidence(_NAME, reason, [step.index], [said]))
