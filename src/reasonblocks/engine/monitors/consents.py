@@ -30,7 +30,8 @@ _CONSENT = phrases(
     "agree, agreed, agreement, all right, alright, approv*, authori*, certain, comfortable, confirm*, consent",
     "go ahead, go-ahead, good to go, green light, happy for, happy with, like me to, may i, okay, ok, permission",
     "permit, proceed, ready, right, shall i, shall we, should i, should we, should the, should this, sure",
-    "want me to, want this, want that, want it, would you like, do you want, you do want, you want, your blessing, your word, your yes",
+    "want me to, want this, want that, want it, would you like, do you want, you do want, you want",
+    "your blessing, your word, your yes",
 )
 _AGREES = re.compile(
     r"\W*(?:(?:mm+|mhm|uh|um|well|oh|i)\W+)*(?:absolutely|affirmative|agreed|all right|alright|approved|certainly"
