@@ -87,10 +87,12 @@ _NO_FAILURE = re.compile(
 _OWNS_FAILURE = quick_phrases(
     "although, apart from, aside from, because, broke, cannot, can't, caused by, couldn't, could not, despite",
     "didn't, did not, does not, doesn't, due to, environment, even though, even without, except, expected to fail",
-    "fails even, flaky, however, ignor*, is not, isn't, known, limitation*, missing, network, nonetheless",
+    "fails even, flaky, however, ignor*, is not, isn't, known, limitation*, missing, network access",
+    "network connect*, network error*, network is blocked, network is disabled, network is down, network issue*",
+    "network problem*, network restrict*, nonetheless",
     "not able, not available, not found, not installed, other than, pre-existing, preexisting, regardless, remain*",
-    "sandbox, still, timed out, timeout, unable, unavailable, unfortunately, unrelated, was not, wasn't, warning",
-    "wrong",
+    "no network, sandbox, still, timed out, timeout, unable, unavailable, unfortunately, unrelated, was not, wasn't",
+    "warning, without network, wrong",
 )
 
 _EFFECT = re.compile(
