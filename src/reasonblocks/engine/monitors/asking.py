@@ -23,7 +23,10 @@ _AGREES = re.compile(
     r"\W*(?:yes|yeah|yep|yup|no|nope|ok|okay|correct|right|great|perfect|alright|all right|go ahead|proceed)\b",
     re.IGNORECASE,
 )
-_DENIES = re.compile(r"\b(?:not|no|never|none|nothing|cannot|without)\b|n['\u2019]t\b", re.IGNORECASE)
+_DENIES = re.compile(
+    r"\b(?:not|no(?! (?:change|other)\b)|never|none|nothing(?! (?:else|new|other)\b)|cannot|without)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
 _ABOUT_TELLING = word_set(
     "already before earlier mention mentioned mean meant said say saying told tell telling repeat repeating repeated "
     "answer answered above previously thanks thank hello sorry simply exactly course surely sure".split()
@@ -53,4 +56,5 @@ def told_again(earlier: WordSet, now: WordSet) -> bool:
     """Whether two answers tell the same."""
     if not earlier & now:
         return False
-    return covered(now, earlier) >= _KNOWN and covered(earlier, now) >= _SAME_ANSWER
+    known = covered(now, earlier)
+    return known == 1.0 or (known >= _KNOWN and covered(earlier, now) >= _SAME_ANSWER)

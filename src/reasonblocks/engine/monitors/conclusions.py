@@ -87,10 +87,12 @@ _NO_FAILURE = re.compile(
 _OWNS_FAILURE = quick_phrases(
     "although, apart from, aside from, because, broke, cannot, can't, caused by, couldn't, could not, despite",
     "didn't, did not, does not, doesn't, due to, environment, even though, even without, except, expected to fail",
-    "fails even, flaky, however, ignor*, is not, isn't, known, limitation*, missing, network, nonetheless",
+    "fails even, flaky, however, ignor*, is not, isn't, known, limitation*, missing, network access",
+    "network connect*, network error*, network is blocked, network is disabled, network is down, network issue*",
+    "network problem*, network restrict*, nonetheless",
     "not able, not available, not found, not installed, other than, pre-existing, preexisting, regardless, remain*",
-    "sandbox, still, timed out, timeout, unable, unavailable, unfortunately, unrelated, was not, wasn't, warning",
-    "wrong",
+    "no network, sandbox, still, timed out, timeout, unable, unavailable, unfortunately, unrelated, was not, wasn't",
+    "warning, without network, wrong",
 )
 
 _EFFECT = re.compile(
@@ -130,7 +132,7 @@ _REQUEST = re.compile(
     r"|tell)\b|\b(?:could|can|would|will) you\b|\b(?:shall|should|may) (?:i|we)\b|\bdo you\b",
     re.IGNORECASE,
 )
-_ANYTHING_ELSE = re.compile(r"\b(?:additional|else|further|more|other)\b", re.IGNORECASE)
+_ANYTHING_ELSE = re.compile(r"\b(?:additional|else|further|(?<!once )more|other)\b", re.IGNORECASE)
 _OPEN = phrases(
     "accepted, as soon as, await*, being, check back, expect*, going through, in progress, in the queue, is pending",
     "are pending, still pending, now pending, pending approval, pending confirmation, pending review, processing",

@@ -13,6 +13,7 @@ from operator import or_
 import msgspec
 
 from ..answers import Evidence
+from .announcements import announces
 from .base import Fading, MonitorState, Reading
 from .features import StepFeatures, quote
 from .memory import Remembered
@@ -188,9 +189,11 @@ class _State:
             return None
         if likeness >= _ALIKE or covered(said.words, closest.words if likeness else 0) >= _ALL_SAID:
             return closest
-        # The first one of a row may sum up what was only read; a later one may put together what several had said.
+        # The first one of a row may sum up what was only read, and so may each that is announced as a summary; another
+        # may put together what several had said.
         together = reduce(or_, [one.words for one in self._said], 0)
-        return None if self._again and covered(said.words, together) < _ALL_SAID else closest
+        other = self._again and covered(said.words, together) < _ALL_SAID and not announces(said.text)
+        return None if other else closest
 
     def _is_about_the_same(self, said: _Said, new: WordSet) -> bool:
         """Whether a thought within a row of restatements is about the very things that the last one was about."""
@@ -261,7 +264,7 @@ def _fewest_words(step: StepFeatures, notes: bool) -> int:
 def _is_list(written: str) -> bool:
     """Whether short entries are written down, such as what is done and what is left to do."""
     lines = written.count("\n") + 1
-    return lines >= _ENTRIES and len(written) < lines * _LONGEST_ENTRY
+    return lines >= _ENTRIES and len(written) < lines * _LONGEST_ENTRY and not announces(written)
 
 
 def _is_news(said: _Said, new: WordSet, likeness: float, known: WordSet) -> bool:

@@ -32,6 +32,14 @@ _IN_VAIN = re.compile(
     r"|\b(?:0|no|zero) (?:\w+ ){0,2}(?:hits?|match\w*|mentions?|occurrences?|results?)\b|\bnothing found\b",
     re.IGNORECASE,
 )
+_NOT_THERE = re.compile(r"no such file|(?:not|n't) (?:be )?(?:exist|found)|cannot (?:access|find|open)", re.IGNORECASE)
+_FILE = re.compile(r"(?<![\w.-])[\w-][\w.-]{0,60}\.[a-zA-Z]\w{0,4}\b(?![\w./-])")
+"""The name of a file, without its folder."""
+_GONE = re.compile(
+    r"\b(?:absent|clean\w*|delet\w*|drop\w*|gone|missing|mov\w*|never|no|none|not|nothing|obsolete|old|remov\w*|renam\w*"
+    r"|replac\w*|skip\w*|unable|unavailable|without)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
 
 
 def put_off(thought: str) -> bool:
@@ -51,15 +59,33 @@ class Check(msgspec.Struct, frozen=True, gc=False):
     """What was looked for; empty if it is no look for a certain value."""
     result: str
     """Of such a look, head and tail."""
+    missing: str = ""
+    """The file that a look did not find."""
 
     @classmethod
     def of(cls, step: StepFeatures) -> "Check":
         """A call as it is kept."""
         thought = step.thought if len(step.thought) <= _LONGEST_THOUGHT else ""
         value = step.arguments
+        missing = _missing(step)
         if not step.role.looks or not _SHORTEST_VALUE <= len(value) <= _LONGEST_VALUE or "\n" in value:
-            return cls(step.index, thought, "", "")
-        return cls(step.index, thought, value, step.result_excerpt)
+            return cls(step.index, thought, "", step.result_excerpt if missing else "", missing)
+        return cls(step.index, thought, value, step.result_excerpt, missing)
+
+
+def _missing(step: StepFeatures) -> str:
+    """The one file that a look was for, and that is not there."""
+    if not step.role.looks or not 0 < step.result_size <= _TAIL or _NOT_THERE.search(step.result_excerpt) is None:
+        return ""
+    names = set(_FILE.findall(step.result_excerpt)) or set(_FILE.findall(step.arguments[:_LONGEST_ANSWER]))
+    return names.pop() if len(names) == 1 else ""
+
+
+def said_to_be_there(check: Check, text: str) -> bool:
+    """Whether a text speaks of the file that a look did not find, as if it was there."""
+    if not check.missing or check.missing not in text:
+        return False
+    return not any(_GONE.search(line) for line in text.split("\n") if check.missing in line)
 
 
 def sought_in_vain(check: Check, answer: str) -> bool:

@@ -21,6 +21,7 @@ from .conclusions import (
 )
 from .features import StepFeatures, quote
 from .quick import lower, quick_phrases
+from .reassurances import Request, reassures
 from .rereads import Rereads
 from .verdicts import is_bare, only_receipt, speaks_against, tells_of_failure
 from .words import WordSet, phrases, split, token_set
@@ -73,6 +74,7 @@ class Reports:
         "_rereads",
         "_seen",
         "_unconfirmed",
+        "_unseen",
         "_untold",
         "answered",
     )
@@ -98,6 +100,8 @@ class Reports:
         """The newest change since then, if its result leaves open whether it was made, and nobody looked since."""
         self._bare = False
         """Whether that result says nothing at all."""
+        self._unseen = False
+        """Whether something was changed, and nothing looked up after that."""
         self._rereads = Rereads()
         self._disputed: tuple[int, str] | None = None
         """The step after which the other side has just said something, if nothing was called since, and what."""
@@ -160,6 +164,7 @@ class Reports:
             self._seen |= step.result_numbers
             if not step.failed and not step.unfinished:
                 self._unconfirmed = None
+                self._unseen = False
             return
         orders = not (role.runs or role.writes)  # nobody orders, books or cancels by commands and files
         receipt = orders and not step.failed and only_receipt(step)
@@ -177,10 +182,13 @@ class Reports:
         self._unconfirmed = (step.index, step.result_quote()) if receipt or self._bare else None
         if orders:
             self._changed |= named | step.result_numbers
+            self._unseen = True
 
     def _compare(self, step: StepFeatures) -> Reading | None:
         answer = self._disputed
         if answer is not None and _disputes(answer[1]) and (found := self._compare_verdict(answer, step)):
+            return found
+        if answer is not None and self._unseen and (found := self._compare_request(answer, step)):
             return found
         if self._failed is not None or self._unconfirmed is not None or self._rereads.unmoved is not None:
             return self._compare_result(step)
@@ -198,7 +206,9 @@ class Reports:
             reason = "Something is reported as done, but no call has changed what it names."
             return Reading(_NO_CALL, Evidence(_NAME, reason, [step.index], [said]))
         told_again = _ids(step.thought) & self._changed and (self._untold or not self._asked)
-        if not told_again and (self._go_ahead or (deed and not deed & (earlier | self._known))):
+        # Whoever asks for a look is told what it shows.
+        go_ahead = self._go_ahead and (deed or not Request(self._answer).looks)
+        if not told_again and (go_ahead or (deed and not deed & (earlier | self._known))):
             reason = "Something is reported as done, but no call has changed anything since it was asked for."
             return Reading(_NO_CALL, Evidence(_NAME, reason, [step.index], [said]))
         return None
@@ -244,6 +254,16 @@ class Reports:
             return None
         reason = "Something is called done, but the other side has just said that it does not work."
         return _reading(_CALL_FAILED, reason, (answer[0], quote(answer[1])), step, lead)
+
+    def _compare_request(self, answer: tuple[int, str], step: StepFeatures) -> Reading | None:
+        """What is wrong with a message that all is well, where the other side has just asked for a look."""
+        request = Request(answer[1])
+        if not (request.looks or request.doubts) or not reassures(request, step.thought):
+            return None
+        if not request.doubts and (named := _ids(f"{answer[1]} {step.thought}")) and not named & self._changed:
+            return None  # about something else, which may have been looked at before
+        reason = "Somebody who asked for a look is told that all is well, but nothing was looked up since the change."
+        return _reading(_NO_CALL, reason, (answer[0], quote(answer[1])), step, step.thought)
 
 
 def _owns(lead: str) -> bool:

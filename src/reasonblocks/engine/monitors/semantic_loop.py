@@ -12,6 +12,7 @@ from collections import deque
 from ..answers import Evidence
 from .base import FIRE_THRESHOLD, NOTHING, Fading, MonitorState, Reading
 from .complaints import AGAIN, Complaints
+from .consents import Consents
 from .doings import Done, done
 from .failing import Failing
 from .features import StepFeatures, quote
@@ -51,18 +52,21 @@ class SemanticLoop:
 
 
 class _State:
-    __slots__ = ("_changes", "_complaints", "_fading", "_failing", "_window")
+    __slots__ = ("_changes", "_complaints", "_consents", "_fading", "_failing", "_window")
 
     def __init__(self) -> None:
         self._window: deque[Done] = deque(maxlen=WINDOW)
         self._changes = 0
         self._complaints = Complaints(AGAIN)
+        self._consents = Consents()
         self._failing = Failing()
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
         remarks = self._complaints.listen(step)
-        other = _complained_of(remarks) if len(remarks) >= _COMPLAINED else self._failing.observe(step)
+        other = self._consents.observe(step) or self._failing.observe(step)
+        if len(remarks) >= _COMPLAINED:
+            other = _complained_of(remarks)
         now = done(step, self._changes)
         if step.speaks_only and size(step.thought_words) < _FEWEST_SPOKEN and not (now.answer or step.result_numbers):
             return self._fading.next(other)

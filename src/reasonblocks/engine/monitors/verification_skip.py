@@ -12,7 +12,7 @@ from .base import Fading, MonitorState, Reading
 from .commands import looks_as_well
 from .conclusions import admits_no_trial, called_done, claims_trial, gives_answer, goes_on, owns_failure
 from .features import StepFeatures, quote
-from .pledges import Check, put_off, sought_in_vain
+from .pledges import Check, put_off, said_to_be_there, sought_in_vain
 from .reports import Reports
 from .roles import Role, hands_over, holds_results, runs_commands
 from .verdicts import brought_nothing, shows_fault, speaks_against
@@ -143,6 +143,11 @@ class _State:
         elif put_off(last.thought):
             before = (last.index, quote(last.thought))
             reason = "The work is called done, but the check that was put off in the step before was never made."
+        elif said_to_be_there(last, text):
+            before = (last.index, quote(last.result))
+            reason = "The work is called done with a file that was looked for in the step before, and not found."
+            said = self._conclusion(step)
+            return _reading(_PUT_OFF, reason, before, step, said) if said else None
         else:
             return None
         said = self._conclusion(step)

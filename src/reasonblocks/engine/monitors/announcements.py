@@ -1,0 +1,31 @@
+"""Words that announce a summary, before it says anything.
+
+They prove nothing: whoever has read something new may well sum it up. But an account that is announced as one is meant
+to be one, also where it picks other facts than the account before it.
+"""
+
+from .quick import lower, quick
+
+_BEGINNING = 110
+"""Characters in which a summary is announced."""
+_KNOW = (
+    r"(?:collected|confirmed|established|figured out|found(?: out)?|gathered|got|have|know|known|learn(?:ed|t)|seen)"
+)
+_ANNOUNCES = quick(
+    r"all in all|altogether|as (?:it|matters|things) stands?|at this (?:moment|point|stage)|condens\w+|digest|gist"
+    r"|everything (?:so far|together)|over (?:the|what|all|it|this|everything)\b[^.:\n]{0,40}\b(?:again|once more)"
+    r"|(?:in|to put it) brief(?:ly)?|in (?:a nutshell|a word|essence|outline|short|sum)|key (?:facts|points|takeaways)"
+    r"|(?:main|essential) points|on record|overall|overview|(?:full|overall|the|whole) picture|reiterat\w+|recap\w*"
+    r"|recollect\w*|rephras\w+|restat(?:e|ed|ing)|rundown|run(?:ning)? through|side by side"
+    r"|(?:current|present|the|our|my) (?:position|situation|status)|so far|state of (?:affairs|play|things)"
+    r"|tak(?:e|ing) stock|sum(?:ming)? (?:\w+ )?up|summar\w+|thus far|to (?:date|repeat|review)"
+    r"|(?:draw|bring|pull|putt?|tie|tying)(?:ing)? [^.:\n]{1,30} together|(?:un)?til now|up to (?:now|this point)"
+    r"|where (?:i|matters|things|we) (?:am|are|stand|stands)"
+    rf"|what (?:i|is|we)(?:'ve)? (?:\w+ )?{_KNOW}|what's (?:\w+ )?known"
+)
+
+
+def announces(text: str) -> bool:
+    """Whether a text begins as a summary."""
+    beginning = lower(text[:_BEGINNING]).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    return _ANNOUNCES.are_in(beginning)

@@ -1,0 +1,120 @@
+"""Somebody who has agreed is asked to agree again, and again.
+
+To ask twice may be caution: first whether, then with all the figures. Whoever asks a third time, with nothing done in
+between and nothing in the question that was not known, does not get on with it. Questions that are merely answered by
+a yes are another thing: what is green, plugged in or switched on has to be asked one after the other.
+"""
+
+import re
+
+from ..answers import Evidence
+from .base import Reading
+from .features import StepFeatures, quote
+from .memory import Remembered
+from .words import WordSet, covered, phrases, size, split, word_set
+
+_MONITOR = "semantic_loop"
+_FEWEST, _SCORE = 3, 0.72
+"""So many questions are too many."""
+_MOST_KEPT = 8
+_MOST_ASKED = 24
+"""Words of a question that is no more than one."""
+_LONGEST_ANSWER = 120
+_MOST_TOLD = 2
+"""Words of an answer, besides those of agreement, that may tell something after all."""
+_MOST_NEW = 2
+"""Words of a question that had not been said or read, besides those that anybody asks for consent with."""
+_SAME = 0.6
+"""Of what a question is about, that the ones before it were about."""
+_CONSENT = phrases(
+    "agree, agreed, agreement, all right, alright, approv*, authori*, certain, comfortable, confirm*, consent",
+    "go ahead, go-ahead, good to go, green light, happy for, happy with, like me to, may i, okay, ok, permission",
+    "permit, proceed, ready, right, shall i, shall we, should i, should we, should the, should this, sure",
+    "want me to, want this, want that, want it, would you like, do you want, you do want, you want",
+    "your blessing, your word, your yes",
+)
+_AGREES = re.compile(
+    r"\W*(?:(?:mm+|mhm|uh|um|well|oh|i)\W+)*(?:absolutely|affirmative|agreed|all right|alright|approved|certainly"
+    r"|confirm|confirmed|correct|definitely|do it|do that|exactly|fine|go ahead|go for it|granted|indeed|of course"
+    r"|ok|okay|please|proceed|right|sure|that(?:'s| is) (?:right|correct|fine)|yeah|yep|yes|yup)\b",
+    re.IGNORECASE,
+)
+_DENIES = re.compile(r"\b(?:but|cannot|instead|never|no|not)\b|n['\u2019]t\b", re.IGNORECASE)
+_SAYS_YES = word_set(
+    "absolutely affirmative again agree agreed ahead already alright applied apply approve approved asked before "
+    "certain certainly change changed confirm confirmed consent correct definitely exactly fine goes going good "
+    "granted great indeed just okay perfect please proceed really right said same sounds still sure thank thanks "
+    "that told want wanted yeah yep yes yup".split()
+)
+"""Of which a yes is made, in whatever length."""
+_ASKS_FOR_IT = word_set(
+    "absolutely act action agree agreed agreement ahead alright applied apply approval approve authorise "
+    "authorization authorize before begin bless blessing carried carry certain change comfortable complete "
+    "confirm confirmation consent continue correct done double explicit explicitly final finalise finalize formal "
+    "go good happy indeed just know last made make misunderstanding moment move moving need noted now official "
+    "okay order perfect perform permission please press proceed process quick quickly ready really reassure "
+    "record request right safe sake say start started step submit sure thank thanks think through understand "
+    "understood update verify want whole wish word yes".split()
+)
+"""Of which a question for consent is made, whatever it is about."""
+
+
+class Consents:
+    """The questions for consent in a row, each of which was answered by a yes."""
+
+    __slots__ = ("_about", "_known", "_numbers", "_row")
+
+    def __init__(self) -> None:
+        self._row: list[tuple[int, str]] = []
+        self._about: WordSet = 0
+        """What these questions are about..."""
+        self._numbers: WordSet = 0
+        """...and the numbers and ids of it."""
+        self._known = Remembered()
+        """What was said and read."""
+
+    def observe(self, step: StepFeatures) -> Reading | None:
+        """Take the next step in; what is found if it is one question too many."""
+        if not _is_given(step):
+            self._forget()
+        else:
+            about, numbers = step.thought_words & ~_ASKS_FOR_IT, step.thought_numbers
+            if not self._is_of_the_same(about, numbers):
+                self._forget()
+            self._about |= about
+            self._numbers |= numbers
+            self._row = [*self._row[-_MOST_KEPT:], (step.index, step.thought)]
+        heard = step.result_words | step.result_numbers
+        self._known.add(step.thought_words | step.thought_numbers | step.call_words | heard)
+        return self._found() if len(self._row) >= _FEWEST else None
+
+    def _forget(self) -> None:
+        if self._row:
+            self._row, self._about, self._numbers = [], 0, 0
+
+    def _is_of_the_same(self, about: WordSet, numbers: WordSet) -> bool:
+        """Whether a question may be about what the others in the row are about: each puts it in other words."""
+        known = self._known.words
+        if numbers & ~(self._numbers or known) or size(about & ~known) > _MOST_NEW:
+            return False
+        # Another thing that is known is another thing; a word that nobody has used yet is one more for the same.
+        other = about & known & ~self._about
+        return not self._about or not other or covered(about, self._about) >= _SAME
+
+    def _found(self) -> Reading:
+        reason = f"{len(self._row)} questions in a row ask for consent that was given each time, and nothing was done."
+        quotes = [quote(self._row[0][1]), quote(self._row[-1][1])]
+        return Reading(_SCORE, Evidence(_MONITOR, reason, [index for index, _ in self._row], quotes))
+
+
+def _is_given(step: StepFeatures) -> bool:
+    """Whether a step asks for consent, no more, and gets it."""
+    if not step.speaks_only or not 0 < step.result_size <= _LONGEST_ANSWER:
+        return False
+    if "?" not in step.thought or size(step.thought_words) > _MOST_ASKED:
+        return False
+    answer = step.result_excerpt
+    if "?" in answer or not _AGREES.match(answer) or _DENIES.search(answer) or _CONSENT.search(step.thought) is None:
+        return False
+    told = word_set(split(answer)) & ~(_SAYS_YES | step.thought_words)
+    return size(told) <= _MOST_TOLD
