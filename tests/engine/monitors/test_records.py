@@ -34,10 +34,6 @@ OPPOSED = {
     "named in front": ("For KD71PX, the courier is Postnord.", "The courier for KD71PX is Bring."),
     "its own": ("You have KD71PX, and its courier is Postnord.", "The courier for KD71PX is Bring."),
     "what will be found": ("The courier for KD71PX is Postnord.", "You will find Bring as the courier for KD71PX."),
-    "after a message": (
-        "The courier for KD71PX is Postnord.",
-        '{"reply": "If you like, I can call."} The courier for KD71PX is Bring.',
-    ),
 }
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .claim_words import CONDITIONS, GUESSES, NOT_A_CLAIM, NUMBER_WORDS, OTHER_ONE
 from .lexicon import stem
-from .opposites import EXCLUSIVE, NEGATES
+from .opposites import NEGATES
 from .words import split
 
 _LONGEST = 320
@@ -19,8 +19,6 @@ _LONGEST = 320
 _MOST_WORDS = 7
 """Of what is said to be had, such as `the price of the blue lamp`."""
 _LONGEST_VALUE = 3
-_AFTER_A_MESSAGE = '"}'
-"""Where a message in JSON ends and more is said, another sentence begins."""
 _ID = re.compile(r"#?(?=[A-Z]*\d)(?=\d*[A-Z])[A-Z\d]{5,16}|#\d{4,16}|[A-Z]+[-_]\d{2,12}")
 MAY_HAVE_ID = re.compile(r"[A-Z\d#](?:(?<=[A-Z])[-_]?\d|(?<=\d)[A-Z]|(?<=#)\d)")
 """In every id a letter and a digit meet, or one follows its sign: to look for that takes little time."""
@@ -97,20 +95,13 @@ class Particular(NamedTuple):
         if self.kind != "word":
             return self.value != other.value
         ours, theirs = set(self.value.split()), set(other.value.split())
-        return not (ours <= theirs or theirs <= ours) or _other_shade(ours, theirs)
-
-
-def _other_shade(ours: set[str], theirs: set[str]) -> bool:
-    """Whether two words for a state differ in what is put before it: `economy` and `basic economy`."""
-    return len(ours ^ theirs) == 1 and bool(ours & theirs & EXCLUSIVE.keys()) and "basic" in ours ^ theirs
+        return not (ours <= theirs or theirs <= ours)
 
 
 @lru_cache(maxsize=1_024)
 def particulars_in(sentence: str) -> tuple[Particular, ...]:
     """What a sentence says of records; nothing for questions, plans, conditions and lists of values."""
-    text = sentence.rpartition(_AFTER_A_MESSAGE)[2] if _AFTER_A_MESSAGE in sentence else sentence
-    if " will " in text:
-        text = _SHOWS.sub("you ", text)
+    text = _SHOWS.sub("you ", sentence) if " will " in sentence else sentence
     if len(text) > _LONGEST or text.rstrip()[-1:] == "?" or not GUESSES.isdisjoint(split(text)):
         return ()
     return tuple(_particulars(text))
