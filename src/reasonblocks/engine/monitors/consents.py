@@ -6,17 +6,22 @@ a yes are another thing: what is green, plugged in or switched on has to be aske
 """
 
 import re
+from collections import deque
+from functools import reduce
+from itertools import chain
+from operator import or_
 
 from ..answers import Evidence
 from .base import Reading
 from .features import StepFeatures, quote
-from .memory import Remembered
 from .words import WordSet, covered, phrases, size, split, word_set
 
 _MONITOR = "semantic_loop"
 _FEWEST, _SCORE = 3, 0.72
 """So many questions are too many."""
 _MOST_KEPT = 8
+_RECENT = 24
+"""Steps of which it is known what was said and read."""
 _MOST_ASKED = 24
 """Words of a question that is no more than one."""
 _LONGEST_ANSWER = 120
@@ -62,7 +67,7 @@ _ASKS_FOR_IT = word_set(
 class Consents:
     """The questions for consent in a row, each of which was answered by a yes."""
 
-    __slots__ = ("_about", "_known", "_numbers", "_row")
+    __slots__ = ("_about", "_numbers", "_recent", "_row")
 
     def __init__(self) -> None:
         self._row: list[tuple[int, str]] = []
@@ -70,31 +75,31 @@ class Consents:
         """What these questions are about..."""
         self._numbers: WordSet = 0
         """...and the numbers and ids of it."""
-        self._known = Remembered()
-        """What was said and read."""
+        self._recent: deque[tuple[WordSet, ...]] = deque(maxlen=_RECENT)
+        """What was said and read; put together only where it is asked for, for that is seldom."""
 
     def observe(self, step: StepFeatures) -> Reading | None:
         """Take the next step in; what is found if it is one question too many."""
-        if not _is_given(step):
-            self._forget()
-        else:
+        if _is_given(step):
             about, numbers = step.thought_words & ~_ASKS_FOR_IT, step.thought_numbers
             if not self._is_of_the_same(about, numbers):
                 self._forget()
             self._about |= about
             self._numbers |= numbers
             self._row = [*self._row[-_MOST_KEPT:], (step.index, step.thought)]
-        heard = step.result_words | step.result_numbers
-        self._known.add(step.thought_words | step.thought_numbers | step.call_words | heard)
+        elif self._row:
+            self._forget()
+        self._recent.append(
+            (step.thought_words, step.thought_numbers, step.call_words, step.result_words, step.result_numbers)
+        )
         return self._found() if len(self._row) >= _FEWEST else None
 
     def _forget(self) -> None:
-        if self._row:
-            self._row, self._about, self._numbers = [], 0, 0
+        self._row, self._about, self._numbers = [], 0, 0
 
     def _is_of_the_same(self, about: WordSet, numbers: WordSet) -> bool:
         """Whether a question may be about what the others in the row are about: each puts it in other words."""
-        known = self._known.words
+        known = reduce(or_, chain.from_iterable(self._recent), 0)
         if numbers & ~(self._numbers or known) or size(about & ~known) > _MOST_NEW:
             return False
         # Another thing that is known is another thing; a word that nobody has used yet is one more for the same.
