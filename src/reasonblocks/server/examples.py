@@ -10,7 +10,7 @@ _STEP = {
     "observation_is_error": True,
 }
 _SCORES = {
-    "claim_contradiction": 0.0285,
+    "claim_contradiction": 0.0142,
     "semantic_loop": 0.8,
     "verification_skip": 0.1325,
     "cyclic_compression": 0.0224,
@@ -102,7 +102,7 @@ ANSWERS: dict[str, dict[str, dict[str, Any]]] = {
             "fired": ["semantic_loop"],
             "pattern_id": None,
             "scores": _SCORES,
-            "composite": 0.2316,
+            "composite": 0.2273,
             "evidence": [
                 {
                     "monitor": "semantic_loop",
