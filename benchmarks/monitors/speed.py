@@ -7,14 +7,25 @@ each set: the steps that `reasonblocks.replay` gets through in a second, of runs
 does, and of the same runs again, when what is kept of words and sentences is there (the fastest of several times). Then
 how many times as much one more step costs at the end of a run of 300 steps as at the end of one of 30. Both ends have
 the same texts and take turns.
+
+Steps per second depend on the machine and on how its Python was built. So the same run tells what one step of a bare
+LangChain agent takes, whose model answers at once and which has no middleware at all, and how much of that a step of
+a replay is: that ratio is what may be compared from one machine to another.
 """
 
 import argparse
+import asyncio
+import sys
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 from statistics import median
 from time import process_time
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))  # for what all benchmarks share
+
+from costing.load import TASK, Worker, look_up
+from langchain.agents import create_agent
 
 from reasonblocks.engine.monitors.features import ObservedStep
 from reasonblocks.engine.monitors.registry import BUILT_IN
@@ -29,6 +40,8 @@ MEASURED = 20
 """The newest steps of a run, whose cost is compared."""
 PAIRS = 41
 """How often the ends of a short and of a long run are compared."""
+AGENT_STEPS, AGENTS = 50, 5
+"""Of the bare agent, and how often it runs around each set."""
 
 
 def main() -> None:
@@ -41,14 +54,21 @@ def main() -> None:
     print(f"{'set':24}{'runs':>6}{'steps':>8}{'first time':>14}{'again':>12}")
     texts: list[ObservedStep] = []
     lines: list[tuple[int, int, float, float]] = []
+    bare_agents(1)
+    bare = bare_agents(AGENTS)
     for path in sorted(options.data.glob("*.jsonl*")):
         runs = list(islice(read_runs(path), options.runs))
         line = len(runs), sum(len(run.steps) for run in runs), *replays(runs)
         tell(path.name.partition(".")[0], *line)
         lines.append(line)
         texts += observed(runs)
+        bare += bare_agents(AGENTS)
     all_runs, all_steps, first, again = zip(*lines, strict=True)
     tell("all", sum(all_runs), sum(all_steps), sum(first), sum(again))
+    agent, steps = median(bare), sum(all_steps)
+    print(f"\nOne step of a bare LangChain agent takes {agent * 1e6:,.0f} us, the median of {len(bare)} runs.")
+    shares = [sum(taken) / steps / agent for taken in (first, again)]
+    print(f"A step of a replay takes {shares[0]:.2f} of that the first time, and {shares[1]:.2f} again.")
     short, long = ends(texts)
     print(f"\nOne more step costs {short * 1e6:.0f} us after {SHORT} steps and {long * 1e6:.0f} us after {LONG}.")
     print(f"Ratio: {long / short:.2f}")
@@ -69,6 +89,17 @@ def replays(runs: list[RecordedRun]) -> tuple[float, float]:
 
     with collecting_rarely():
         return seconds(replay_all), min(seconds(replay_all) for _ in range(ROUNDS))
+
+
+def bare_agents(runs: int) -> list[float]:
+    """The seconds that a step takes in each of so many runs of an agent without a middleware."""
+    model = Worker(number=0, steps=AGENT_STEPS, think_seconds=0.0, spread=0.0)
+    agent = create_agent(model, [look_up], system_prompt="Look things up.")
+
+    def run() -> None:
+        asyncio.run(agent.ainvoke({"messages": [("user", TASK)]}, {"recursion_limit": 10 * AGENT_STEPS}))
+
+    return [seconds(run) / (AGENT_STEPS + 1) for _ in range(runs)]
 
 
 def ends(texts: list[ObservedStep]) -> tuple[float, float]:
