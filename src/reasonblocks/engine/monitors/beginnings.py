@@ -12,10 +12,10 @@ from functools import lru_cache
 
 from .asides import is_aside
 from .combinations import Combinations
-from .departure import refers
 from .features import StepFeatures
 from .inquiry import inquires
 from .monologue import is_remark
+from .partaking import refers
 from .provenance import Origin
 from .terms import Terms
 from .topics import TopicSet, topic_of_task, topic_set
