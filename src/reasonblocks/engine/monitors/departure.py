@@ -56,13 +56,16 @@ _MOST_OF_AN_INQUIRY = 0.5
 _MOST_KNOWN = 0.3
 """With a greater share of known words a stretch is not about something else, however unusual that is for the run."""
 _CLOSE, _HARDLY_KNOWN, _FEWEST_WORDS = 0.4, 0.1, 0.75
-"""A stretch of questions that share so much with each other, and so little with the rest, needs so few words each."""
+"""A stretch of questions, or of work, that shares so much within, and so little with the rest, needs so few words each."""
+_OTHER_MATTER = 2.5
+"""New words of each step that show another matter where the names are those of before."""
 _FAMILIAR = 0.5
 """With a greater share of steps that name what was named before, a stretch is about that."""
 _DENSE = 0.55
 """The share of steps off the topic since the run left it that makes them one stretch."""
 _MOSTLY_LOOKS = 0.3
 """With no greater share of steps that make something, a stretch only looks around."""
+_AT_HOME = 0.5
 _FOREIGN_SCRIPT = 0.15
 """At this share of characters beyond ASCII the words of a text are not known well enough."""
 
@@ -142,14 +145,14 @@ class Departure:
         steps = len(self.steps)
         if self.weight < ENOUGH or steps < FEWEST_STEPS or self.known > _MOST_KNOWN * self.words:
             return False
-        if self._familiar > _FAMILIAR * steps:
-            return False
         if steps < _DENSE * (self._last - self.steps[0] + 1):
             return False
+        apart = steps > FEWEST_STEPS and self.known <= _HARDLY_KNOWN * self.words and self.coherence >= _CLOSE
+        if self._familiar > _FAMILIAR * steps:  # another matter in the same file shares nothing with the first but that
+            return apart and self.new_words >= _OTHER_MATTER * steps
         # Whatever comes back to one and the same thing does not need many words.
         fewest = min(1.0, fewest_words) if self._focus >= FEWEST_STEPS - 1 else fewest_words
-        asks = steps > FEWEST_STEPS and not self._paths
-        if asks and self.coherence >= _CLOSE and self.known <= _HARDLY_KNOWN * self.words:
+        if apart and (self._made or not self._paths):
             fewest = min(_FEWEST_WORDS, fewest)
         return self.new_words >= fewest * steps
 
@@ -190,6 +193,8 @@ class Departure:
         self._failed = step.failed
         self._cut = step.result_size > len(step.result_excerpt)
         self._take_in_result(step)
+        if self._cut and not self.weight and _is_at_home(counted):
+            self.vocabulary.put_off(step.observation)
         return weight > 0.0 and self.weight > 0.0
 
     def _count(self, step: StepFeatures) -> Counted:
@@ -290,8 +295,6 @@ class Departure:
                 self._stretch |= brought
             else:
                 self.vocabulary.bring(brought)
-                if self._cut:
-                    self.vocabulary.put_off(step.observation)
             return
         if self.steps and takes_up(step):
             self.vocabulary.speak(self._stretch, self._named)
@@ -300,6 +303,12 @@ class Departure:
             self._stretch |= brought  # a short answer follows where it is led
         else:
             self.vocabulary.speak(brought)
+
+
+def _is_at_home(counted: Counted) -> bool:
+    """Whether most of what a step says and does was known: then so is what its result is about."""
+    (_, said, said_known), (_, called, called_known), *_ = counted
+    return said_known + called_known > _AT_HOME * (said + called)
 
 
 def _is_foreign(text: str) -> bool:
