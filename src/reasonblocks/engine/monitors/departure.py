@@ -90,8 +90,10 @@ class Departure:
         "_made",
         "_named",
         "_paths",
+        "_recurring",
         "_results",
         "_said",
+        "_said_before",
         "_settled",
         "_stretch",
         "_stretch_said",
@@ -139,6 +141,10 @@ class Departure:
         self._named: TopicSet = 0
         self._stretch: TopicSet = 0
         self._stretch_said: TopicSet = 0
+        self._said_before: TopicSet = 0
+        """What was said in the stretch before its last step."""
+        self._recurring = 0
+        """How many steps come back to what was said before the step right before them."""
 
     def is_stretch(self, fewest_words: float) -> bool:
         """Whether there is no doubt that the run has left its topic, with so many new words for each step."""
@@ -173,6 +179,14 @@ class Departure:
         Whoever looks at one thing after another does neither.
         """
         return self._talked == len(self.steps) or self._made > _MOSTLY_LOOKS * len(self.steps)
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether any step of the stretch comes back to what others of it have said or named, not only the last one.
+
+        Whoever goes from one thing to the next, by whatever was found there, does not.
+        """
+        return self._recurring > 0 or self._focus > 0
 
     def observe(self, step: StepFeatures) -> bool:
         """Take the next step in; whether it is off the topic."""
@@ -284,6 +298,8 @@ class Departure:
             size = words.bit_count()
             self.words += size
             self.known += self.vocabulary.known.held(words, size)
+            self._recurring += new & self._said_before != 0
+            self._said_before = self._stretch_said
             self._stretch_said |= words
         self._stretch |= words
         self._named |= topic.named
