@@ -13,6 +13,7 @@ from functools import lru_cache
 from .asides import is_aside
 from .combinations import Combinations
 from .features import StepFeatures
+from .hops import Hops
 from .inquiry import inquires
 from .monologue import is_remark
 from .partaking import refers
@@ -42,6 +43,8 @@ _AT_LENGTH, _MANY_WORDS = 40, 14
 _LITTLE_SAID = 0.75
 """What a step counts with a single telling word."""
 _PARTLY = 0.4
+_HOP, _BEGINS = 0.75, 0.5
+"""What a step counts that goes on from one new thing to another, once some step has begun so much."""
 _WORDLESS = 0.5
 """What it counts that a tool is called for the first time, with nothing to say what for."""
 _LONG_ANSWER = 8
@@ -85,6 +88,7 @@ class Beginnings:
         "_combinations",
         "_failed",
         "_fresh",
+        "_hops",
         "_known",
         "_named",
         "_numbers",
@@ -101,6 +105,7 @@ class Beginnings:
         self._asides: deque[TopicSet] = deque(maxlen=_SHORTLY + 1)
         self._failed = False
         self._remarks = 0
+        self._hops = Hops()
         self._tools: set[bytes] = set()
         self._fresh: deque[TopicSet] = deque(maxlen=_SHORTLY)
         self._named: deque[TopicSet] = deque(maxlen=_NAMES_SHORTLY)
@@ -122,6 +127,11 @@ class Beginnings:
         if first_call:
             own |= _name_words(step.action[:_LONGEST_NAME])
         value = self._weigh(step, own, first_call)
+        hop = self._hops.go_on(step)
+        if hop and not value and not _infers(step) and not inquires(step):
+            value = _HOP * hop
+        elif value and value >= _BEGINS and not step.speaks_only:
+            self._hops.set_out(self._known, step.topic.spoken)
         if value is not None:
             self.latest.append((step.index, value))
         self._take_in(step, own)
