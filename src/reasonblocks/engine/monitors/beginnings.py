@@ -131,7 +131,7 @@ class Beginnings:
         if hop and not value and not _infers(step) and not inquires(step):
             value = _HOP * hop
         elif value and value >= _BEGINS and not step.speaks_only:
-            self._hops.set_out(self._known, step.topic.spoken)
+            self._hops.set_out(self._known, step)
         if value is not None:
             self.latest.append((step.index, value))
         self._take_in(step, own)

@@ -17,7 +17,7 @@ _LED = 0.5
 class Hops:
     """The way a run has gone since it began something."""
 
-    __slots__ = ("_before", "_last", "_said", "_under_way")
+    __slots__ = ("_before", "_last", "_said", "_tool", "_under_way")
 
     def __init__(self) -> None:
         self._under_way = False
@@ -25,11 +25,12 @@ class Hops:
         self._said: TopicSet = 0
         """What was spoken of before the last step."""
         self._last: TopicSet = 0
+        self._tool = b""
 
-    def set_out(self, known: TopicSet, words: TopicSet) -> None:
-        """Something is begun with these words, and so much was known before it."""
+    def set_out(self, known: TopicSet, step: StepFeatures) -> None:
+        """Something is begun with this step, and so much was known before it."""
         self._under_way = True
-        self._before, self._said, self._last = known, 0, words
+        self._before, self._said, self._last, self._tool = known, 0, step.topic.spoken, step.tool
 
     def go_on(self, step: StepFeatures) -> float:
         """Take the next step in; how much of a hop it is, from 0 to 1."""
@@ -41,8 +42,9 @@ class Hops:
         if step.speaks_only or role.changes or role.writes or words & self._said or new < _MOSTLY_NEW * words.bit_count():
             self._under_way = False
             return 0.0
-        said = step.topic.said
-        value = 0.0 if not said else _LED if words & self._last else 1.0
+        told = step.topic.said or step.tool != self._tool  # the same done to the next thing without a word is no hop
+        value = 0.0 if not told else _LED if words & self._last else 1.0
+        self._tool = step.tool
         self._said |= self._last
         self._last = words
         return value
