@@ -33,9 +33,17 @@ _NEXT_ITEM = 0.25
 """Calls that have this share of their parts in common do the same to another item."""
 _OF_ANY_CALL = token_set(
     "bash Bash cat head tail nl sed grep find ls wc awk sort uniq git python python3 cd echo inspect command run shell "
-    "-n -ba -r -rn -l -la -i -e -c -name -type | && ; 2>&1 2>/dev/null . /".split()
+    "-n -ba -r -rn -rl -rln -l -la -i -e -c -name -type | && ; 2>&1 2>/dev/null . / -1 -2 -3 -5 -10 -20 -50 search show "
+    "print list view read count see display look get first last line lines file files directory folder repository content "
+    "contents code the a an all and for from in into of on or to with where what which".split()
 )
-"""What any command may have, whatever it looks at."""
+"""What any command, and what describes one, may have, whatever it looks at."""
+_OF_THE_MACHINE = frozenset(
+    "apt crontab date df dmesg du env free history hostname hostnamectl htop id ifconfig ip last locale lsblk lscpu lsof "
+    "lsusb mount netstat nproc pip pip3 printenv ps pstree sensors ss sysctl systemctl timedatectl top ulimit uname "
+    "uptime vmstat w who whoami".split()
+)
+"""Programs that show how the machine is, whatever is worked at."""
 _MOSTLY_NEW, _PARTLY_NEW = 0.5, 0.3
 _NEW_AT_LENGTH = 0.6
 """Whoever speaks at length always has new words; this share of them is needed."""
@@ -92,6 +100,7 @@ class Beginnings:
         "_known",
         "_named",
         "_numbers",
+        "_programs",
         "_remarks",
         "_spoken",
         "_tools",
@@ -107,6 +116,7 @@ class Beginnings:
         self._remarks = 0
         self._hops = Hops()
         self._tools: set[bytes] = set()
+        self._programs: set[str] = set()
         self._fresh: deque[TopicSet] = deque(maxlen=_SHORTLY)
         self._named: deque[TopicSet] = deque(maxlen=_NAMES_SHORTLY)
         self._calls: deque[tuple[bytes, Terms]] = deque(maxlen=WINDOW)
@@ -167,6 +177,8 @@ class Beginnings:
 
     def _newness(self, step: StepFeatures, own: TopicSet, first_call: bool, origin: Origin) -> float | None:
         if not step.topic.spoken:
+            if self._looks_at_machine(step):
+                return _LITTLE_SAID
             return _WORDLESS if first_call and not self._is_known(step.topic.brought) else None
         if origin.given and origin.fresh == origin.given:
             return 1.0
@@ -189,6 +201,15 @@ class Beginnings:
             elif "?" in step.thought and len(step.said) <= _SHORT_REASON:
                 return value  # a question by the way
         return value * _LITTLE_SAID if words == 1 else value
+
+    def _looks_at_machine(self, step: StepFeatures) -> bool:
+        """Whether it looks, for the first time, at how the machine is, though nothing failed."""
+        program = step.arguments[:_LONGEST_NAME].split(None, 1)[:1]
+        if step.speaks_only or not program or program[0] not in _OF_THE_MACHINE or self._failed:
+            return False
+        first = program[0] not in self._programs
+        self._programs.add(program[0])
+        return first
 
     def _weigh_reason(self, step: StepFeatures) -> float:
         """How much of a beginning a call is by its reason: one that was never spoken of, to whatever file."""
