@@ -162,6 +162,8 @@ class Beginnings:
             return 1.0
         if origin.fresh and origin.record:
             return 0.0 if origin.tied else 1.0
+        if not step.topic.said and not own & self._known and self._looks_at_machine(step):
+            return _LITTLE_SAID
         aside = self._weigh_reason(step)
         value = self._newness(step, own, first_call, origin)
         if not value and not aside:
@@ -177,8 +179,6 @@ class Beginnings:
 
     def _newness(self, step: StepFeatures, own: TopicSet, first_call: bool, origin: Origin) -> float | None:
         if not step.topic.spoken:
-            if self._looks_at_machine(step):
-                return _LITTLE_SAID
             return _WORDLESS if first_call and not self._is_known(step.topic.brought) else None
         if origin.given and origin.fresh == origin.given:
             return 1.0
