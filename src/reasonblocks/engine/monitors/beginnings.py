@@ -33,15 +33,15 @@ _NEXT_ITEM = 0.25
 """Calls that have this share of their parts in common do the same to another item."""
 _OF_ANY_CALL = token_set(
     "bash Bash cat head tail nl sed grep find ls wc awk sort uniq git python python3 cd echo inspect command run shell "
-    "-n -ba -r -rn -rl -rln -l -la -i -e -c -name -type | && ; 2>&1 2>/dev/null . / -1 -2 -3 -5 -10 -20 -50 search show "
-    "print list view read count see display look get first last line lines file files directory folder repository content "
-    "contents code the a an all and for from in into of on or to with where what which".split()
+    "-n -ba -r -rn -rl -rln -l -la -i -e -c -name -type | && ; 2>&1 2>/dev/null . / -1 -2 -3 -5 -10 -20 -50 search "
+    "show print list view read count see display look get first last line lines file files directory folder repository "
+    "content contents code the a an all and for from in into of on or to with where what which".split()
 )
 """What any command, and what describes one, may have, whatever it looks at."""
 _OF_THE_MACHINE = frozenset(
-    "apt crontab date df dmesg du env free history hostname hostnamectl htop id ifconfig ip last locale lsblk lscpu lsof "
-    "lsusb mount netstat nproc pip pip3 printenv ps pstree sensors ss sysctl systemctl timedatectl top ulimit uname "
-    "uptime vmstat w who whoami".split()
+    "apt crontab date df dmesg du env free history hostname hostnamectl htop id ifconfig ip last locale lsblk lscpu "
+    "lsof lsusb mount netstat nproc pip pip3 printenv ps pstree sensors ss sysctl systemctl timedatectl top ulimit "
+    "uname uptime vmstat w who whoami".split()
 )
 """Programs that show how the machine is, whatever is worked at."""
 _MOSTLY_NEW, _PARTLY_NEW = 0.5, 0.3

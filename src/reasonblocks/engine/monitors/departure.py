@@ -8,7 +8,6 @@ what goes on for long.
 """
 
 from collections import deque
-from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 
@@ -17,7 +16,7 @@ from .features import StepFeatures
 from .inquiry import inquires
 from .partaking import asks_back, refers, takes_up
 from .topics import StepTopic, TopicSet
-from .vocabulary import Habit, Vocabulary
+from .vocabulary import Counted, Habit, Vocabulary, is_at_home
 from .waiting import waits
 
 FEWEST_STEPS = 3
@@ -56,7 +55,7 @@ _MOST_OF_AN_INQUIRY = 0.5
 _MOST_KNOWN = 0.3
 """With a greater share of known words a stretch is not about something else, however unusual that is for the run."""
 _CLOSE, _HARDLY_KNOWN, _FEWEST_WORDS = 0.4, 0.1, 0.75
-"""A stretch of questions, or of work, that shares so much within, and so little with the rest, needs so few words each."""
+"""A stretch of questions, or of work, that shares so much, and so little with the rest, needs so few words each."""
 _OTHER_MATTER = 2.5
 """New words of each step that show another matter where the names are those of before."""
 _FAMILIAR = 0.5
@@ -65,12 +64,8 @@ _DENSE = 0.55
 """The share of steps off the topic since the run left it that makes them one stretch."""
 _MOSTLY_LOOKS = 0.3
 """With no greater share of steps that make something, a stretch only looks around."""
-_AT_HOME = 0.5
 _FOREIGN_SCRIPT = 0.15
 """At this share of characters beyond ASCII the words of a text are not known well enough."""
-
-Counted = Sequence[tuple[Habit, int, float]]
-"""Words of several kinds: how many there are, how many are known, and what is usual."""
 
 
 class Departure:
@@ -207,7 +202,7 @@ class Departure:
         self._failed = step.failed
         self._cut = step.result_size > len(step.result_excerpt)
         self._take_in_result(step)
-        if self._cut and not self.weight and _is_at_home(counted):
+        if self._cut and not self.weight and is_at_home(counted):
             self.vocabulary.put_off(step.observation)
         return weight > 0.0 and self.weight > 0.0
 
@@ -298,7 +293,7 @@ class Departure:
             size = words.bit_count()
             self.words += size
             self.known += self.vocabulary.known.held(words, size)
-            self._recurring += new & self._said_before != 0
+            self._recurring += new & (self._stretch if step.speaks_only else self._said_before) != 0
             self._said_before = self._stretch_said
             self._stretch_said |= words
         self._stretch |= words
@@ -319,12 +314,6 @@ class Departure:
             self._stretch |= brought  # a short answer follows where it is led
         else:
             self.vocabulary.speak(brought)
-
-
-def _is_at_home(counted: Counted) -> bool:
-    """Whether most of what a step says and does was known: then so is what its result is about."""
-    (_, said, said_known), (_, called, called_known), *_ = counted
-    return said_known + called_known > _AT_HOME * (said + called)
 
 
 def _is_foreign(text: str) -> bool:

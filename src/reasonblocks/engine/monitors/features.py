@@ -210,7 +210,9 @@ def _origin(
     """Where the ids of a step come from, which is known from now on."""
     if provenance is None:
         return NO_IDS
-    return provenance.watch(arguments, observation, heard, failed) if action else provenance.listen(thought, observation)
+    if not action:
+        return provenance.listen(thought, observation)
+    return provenance.watch(arguments, observation, heard, failed)
 
 
 def quote(text: str, limit: int = LONGEST_VALUE) -> str:

@@ -1,7 +1,7 @@
 """Whether a run goes from one thing to the next, by whatever it found there, and comes back to none of them.
 
-Each hop is led to by the one before it, so it seems to go on. What tells is that nothing it speaks of was known when the
-run set out, nor spoken of before the last hop.
+Each hop is led to by the one before it, so it seems to go on. What tells is that nothing it speaks of was known when
+the run set out, nor spoken of before the last hop.
 """
 
 from .features import StepFeatures
@@ -39,7 +39,8 @@ class Hops:
             return 0.0
         role = step.role
         new = (words & ~self._before).bit_count()
-        if step.speaks_only or role.changes or role.writes or words & self._said or new < _MOSTLY_NEW * words.bit_count():
+        works = step.speaks_only or role.changes or role.writes
+        if works or words & self._said or new < _MOSTLY_NEW * words.bit_count():
             self._under_way = False
             return 0.0
         told = step.topic.said or step.tool != self._tool  # the same done to the next thing without a word is no hop

@@ -1,4 +1,4 @@
-"""How a person takes part: what they make their own, what they want to know more about, what is said with them in mind."""
+"""How a person takes part: what they make their own, what they ask back, and what is said with them in mind."""
 
 from .features import StepFeatures
 from .words import Phrases, split

@@ -132,7 +132,8 @@ class Provenance:
             fresh = _NONE if self._asked else fresh
         off = strange and bool(fresh or tied)
         self._words |= words
-        return Origin(len(fresh), len(given), off and len(brought) >= _FEWEST_IN_RECORD, tied, settled, off and bool(brought))
+        record = off and len(brought) >= _FEWEST_IN_RECORD
+        return Origin(len(fresh), len(given), record, tied, settled, off and bool(brought))
 
     def _is_derived(self, one: bytes) -> bool:
         """Whether an id is what the person said with a letter or two put in front of its number."""

@@ -6,6 +6,7 @@ comes from somewhere, while a programmer's thoughts bring new names with every f
 """
 
 from collections import deque
+from collections.abc import Sequence
 from math import log
 
 from .lexicon import TOPIC_BITS
@@ -21,6 +22,8 @@ _TASK_WORDS_PER_NAMED = 25
 _NAMED = 2
 """A step with more words of the task than this is about the task; for so many words that it has, one more is needed."""
 
+_AT_HOME = 0.5
+"""With a greater share of known words a step is plainly at the topic."""
 _MOST_PUT_OFF, _MOST_READ = 3, 12_000
 """Long results that are kept for as long as nobody asks for all of their words, and characters of each."""
 
@@ -57,6 +60,15 @@ class Habit:
 
 _PRIOR = 2
 """Steps that what is expected counts for before a run has shown its own habits."""
+
+Counted = Sequence[tuple[Habit, int, float]]
+"""Words of several kinds: what is usual, how many there are, and how many of them are known."""
+
+
+def is_at_home(counted: Counted) -> bool:
+    """Whether most of what a step says and does was known: then so is what its result is about."""
+    (_, said, said_known), (_, called, called_known), *_ = counted
+    return said_known + called_known > _AT_HOME * (said + called)
 
 
 class Vocabulary:
@@ -95,7 +107,6 @@ class Vocabulary:
     def bring(self, words: TopicSet) -> None:
         """A result has brought these words up."""
         self.known.add(words)
-
 
     def put_off(self, result: str) -> None:
         """A long result has brought up more words than were looked at: they are read where it matters."""
