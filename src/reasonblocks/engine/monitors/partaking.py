@@ -1,5 +1,7 @@
 """How a person takes part: what they make their own, what they ask back, and what is said with them in mind."""
 
+from collections.abc import Iterable
+
 from .features import StepFeatures
 from .words import Phrases, split
 
@@ -35,9 +37,14 @@ def takes_up(step: StepFeatures) -> bool:
     """Whether a person makes the matter their own: by speaking at length, or by asking for something."""
     answer = step.result_excerpt
     words = split(answer)
-    if len(words) >= _AT_LENGTH or _FOR_MORE.are_in(answer, words):
+    if len(words) >= _AT_LENGTH or wants_more(answer, words):
         return True
     return len(words) >= _ASKS and ("?" in answer or _WISHES.are_in(answer, words))
+
+
+def wants_more(answer: str, words: Iterable[str]) -> bool:
+    """Whether a person wants to be shown the next of a kind; given the words of the answer."""
+    return _FOR_MORE.are_in(answer, words)
 
 
 def asks_back(step: StepFeatures) -> bool:

@@ -20,6 +20,8 @@ _HINT = 0.3
 _MOST_STEPS = 12
 _ONE_AFTER_ANOTHER = 2
 """So many questions about other things in between, and it is one thing after another."""
+_SHORTLY = 2
+"""Steps before the first of a stretch in which a question is one of them."""
 _SHORT_ANSWER = 7
 
 
@@ -56,7 +58,7 @@ class Strangers:
         self._sure = self._sure or (origin.fresh >= _ALL_AT_ONCE and origin.fresh == origin.given)
         steps = len(self._steps)
         if self._sure or (self._record and steps >= _FEWEST_STEPS) or (self._strange and steps >= _MANY_STEPS):
-            if sum(step.index - asked <= _TOGETHER for asked in self._asked) >= _ONE_AFTER_ANOTHER:
+            if sum(asked >= self._steps[0] - _SHORTLY for asked in self._asked) >= _ONE_AFTER_ANOTHER:
                 return Reading(_HINT)  # this is no stretch
             score = min(0.95, _FOUND + _PER_STEP * (steps - 1))
             return Reading(score, self._evidence())
