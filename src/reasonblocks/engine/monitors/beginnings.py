@@ -12,10 +12,11 @@ from functools import lru_cache
 
 from .asides import is_aside
 from .combinations import Combinations
-from .departure import refers
 from .features import StepFeatures
+from .hops import Hops
 from .inquiry import inquires
 from .monologue import is_remark
+from .partaking import refers
 from .provenance import Origin
 from .terms import Terms
 from .topics import TopicSet, topic_of_task, topic_set
@@ -32,9 +33,17 @@ _NEXT_ITEM = 0.25
 """Calls that have this share of their parts in common do the same to another item."""
 _OF_ANY_CALL = token_set(
     "bash Bash cat head tail nl sed grep find ls wc awk sort uniq git python python3 cd echo inspect command run shell "
-    "-n -ba -r -rn -l -la -i -e -c -name -type | && ; 2>&1 2>/dev/null . /".split()
+    "-n -ba -r -rn -rl -rln -l -la -i -e -c -name -type | && ; 2>&1 2>/dev/null . / -1 -2 -3 -5 -10 -20 -50 search "
+    "show print list view read count see display look get first last line lines file files directory folder repository "
+    "content contents code the a an all and for from in into of on or to with where what which".split()
 )
-"""What any command may have, whatever it looks at."""
+"""What any command, and what describes one, may have, whatever it looks at."""
+_OF_THE_MACHINE = frozenset(
+    "apt crontab date df dmesg du env free history hostname hostnamectl htop id ifconfig ip last locale lsblk lscpu "
+    "lsof lsusb mount netstat nproc pip pip3 printenv ps pstree sensors ss sysctl systemctl timedatectl top ulimit "
+    "uname uptime vmstat w who whoami".split()
+)
+"""Programs that show how the machine is, whatever is worked at."""
 _MOSTLY_NEW, _PARTLY_NEW = 0.5, 0.3
 _NEW_AT_LENGTH = 0.6
 """Whoever speaks at length always has new words; this share of them is needed."""
@@ -42,6 +51,8 @@ _AT_LENGTH, _MANY_WORDS = 40, 14
 _LITTLE_SAID = 0.75
 """What a step counts with a single telling word."""
 _PARTLY = 0.4
+_HOP, _BEGINS = 0.75, 0.5
+"""What a step counts that goes on from one new thing to another, once some step has begun so much."""
 _WORDLESS = 0.5
 """What it counts that a tool is called for the first time, with nothing to say what for."""
 _LONG_ANSWER = 8
@@ -85,9 +96,11 @@ class Beginnings:
         "_combinations",
         "_failed",
         "_fresh",
+        "_hops",
         "_known",
         "_named",
         "_numbers",
+        "_programs",
         "_remarks",
         "_spoken",
         "_tools",
@@ -101,7 +114,9 @@ class Beginnings:
         self._asides: deque[TopicSet] = deque(maxlen=_SHORTLY + 1)
         self._failed = False
         self._remarks = 0
+        self._hops = Hops()
         self._tools: set[bytes] = set()
+        self._programs: set[str] = set()
         self._fresh: deque[TopicSet] = deque(maxlen=_SHORTLY)
         self._named: deque[TopicSet] = deque(maxlen=_NAMES_SHORTLY)
         self._calls: deque[tuple[bytes, Terms]] = deque(maxlen=WINDOW)
@@ -122,6 +137,11 @@ class Beginnings:
         if first_call:
             own |= _name_words(step.action[:_LONGEST_NAME])
         value = self._weigh(step, own, first_call)
+        hop = self._hops.go_on(step)
+        if hop and not value and not _infers(step) and not inquires(step):
+            value = _HOP * hop
+        elif value and value >= _BEGINS and not step.speaks_only:
+            self._hops.set_out(self._known, step)
         if value is not None:
             self.latest.append((step.index, value))
         self._take_in(step, own)
@@ -142,6 +162,8 @@ class Beginnings:
             return 1.0
         if origin.fresh and origin.record:
             return 0.0 if origin.tied else 1.0
+        if not step.topic.said and not own & self._known and self._looks_at_machine(step):
+            return _LITTLE_SAID
         aside = self._weigh_reason(step)
         value = self._newness(step, own, first_call, origin)
         if not value and not aside:
@@ -179,6 +201,15 @@ class Beginnings:
             elif "?" in step.thought and len(step.said) <= _SHORT_REASON:
                 return value  # a question by the way
         return value * _LITTLE_SAID if words == 1 else value
+
+    def _looks_at_machine(self, step: StepFeatures) -> bool:
+        """Whether it looks, for the first time, at how the machine is, though nothing failed."""
+        program = step.arguments[:_LONGEST_NAME].split(None, 1)[:1]
+        if step.speaks_only or not program or program[0] not in _OF_THE_MACHINE or self._failed:
+            return False
+        first = program[0] not in self._programs
+        self._programs.add(program[0])
+        return first
 
     def _weigh_reason(self, step: StepFeatures) -> float:
         """How much of a beginning a call is by its reason: one that was never spoken of, to whatever file."""

@@ -34,7 +34,7 @@ AGAIN = Phrases(
 ASTRAY = Phrases(
     "beside the point, can we get back, can we go back, can we return, can we stick, come back to my, concentrate on",
     "don't see how, don't see what, don't see why, focus on my, focus on the, get back to my, get back to the",
-    "go back to",
+    "go back to my, go back to what, let's go back to, please go back to, want to go back to",
     "has nothing to do, have to do with, hello my, how about my, how does that help, how is that relevant",
     "how that relates, how this relates, irrelevant, not my question, not what i asked, not what i came, not why i",
     "nothing to do with, off topic, off-topic, return to my, sorry what, what about my, what has that",

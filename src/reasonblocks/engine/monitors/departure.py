@@ -8,17 +8,16 @@ what goes on for long.
 """
 
 from collections import deque
-from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 
 from .asides import is_aside
 from .features import StepFeatures
 from .inquiry import inquires
+from .partaking import asks_back, refers, takes_up
 from .topics import StepTopic, TopicSet
-from .vocabulary import Habit, Vocabulary
+from .vocabulary import Counted, Habit, Vocabulary, is_at_home
 from .waiting import waits
-from .words import Phrases, split
 
 FEWEST_STEPS = 3
 """Steps off the topic that make a stretch."""
@@ -39,17 +38,8 @@ _FEW_SAID = 3
 """A thought with fewer words weighs less."""
 _TELLING_RESULT, _OLD_RESULT = 8, 0.88
 """A result of so many words, of which this share is known, is like what was seen before."""
-_AT_LENGTH = 12
-"""Words of an answer with which a person takes the matter up."""
-_ASKS = 5
-"""Words of a question, or of a wish, that is a person's own."""
-_WISHES = Phrases("can you, could you, i need, i want, i would like, i'd like, please, would you")
-_REFERS = frozenset("he him it she them then they".split())
-_AT_ONCE = 3
-"""Words within which a reference cannot be to what the text itself has said."""
 _REFERENCE = 0.5
 """The link that a short text has which refers to what was said before."""
-_SHORT_TEXT = 30
 _RECENT = 6
 """Steps whose calls are remembered: to do the same once more says nothing about the topic."""
 _SHORTLY = 3
@@ -65,7 +55,9 @@ _MOST_OF_AN_INQUIRY = 0.5
 _MOST_KNOWN = 0.3
 """With a greater share of known words a stretch is not about something else, however unusual that is for the run."""
 _CLOSE, _HARDLY_KNOWN, _FEWEST_WORDS = 0.4, 0.1, 0.75
-"""A stretch of questions that share so much with each other, and so little with the rest, needs so few words each."""
+"""A stretch of questions, or of work, that shares so much, and so little with the rest, needs so few words each."""
+_OTHER_MATTER = 2.5
+"""New words of each step that show another matter where the names are those of before."""
 _FAMILIAR = 0.5
 """With a greater share of steps that name what was named before, a stretch is about that."""
 _DENSE = 0.55
@@ -93,8 +85,10 @@ class Departure:
         "_made",
         "_named",
         "_paths",
+        "_recurring",
         "_results",
         "_said",
+        "_said_before",
         "_settled",
         "_stretch",
         "_stretch_said",
@@ -142,20 +136,24 @@ class Departure:
         self._named: TopicSet = 0
         self._stretch: TopicSet = 0
         self._stretch_said: TopicSet = 0
+        self._said_before: TopicSet = 0
+        """What was said in the stretch before its last step."""
+        self._recurring = 0
+        """How many steps come back to what was said before the step right before them."""
 
     def is_stretch(self, fewest_words: float) -> bool:
         """Whether there is no doubt that the run has left its topic, with so many new words for each step."""
         steps = len(self.steps)
         if self.weight < ENOUGH or steps < FEWEST_STEPS or self.known > _MOST_KNOWN * self.words:
             return False
-        if self._familiar > _FAMILIAR * steps:
-            return False
         if steps < _DENSE * (self._last - self.steps[0] + 1):
             return False
+        apart = steps > FEWEST_STEPS and self.known <= _HARDLY_KNOWN * self.words and self.coherence >= _CLOSE
+        if self._familiar > _FAMILIAR * steps:  # another matter in the same file shares nothing with the first but that
+            return apart and self.new_words >= _OTHER_MATTER * steps
         # Whatever comes back to one and the same thing does not need many words.
         fewest = min(1.0, fewest_words) if self._focus >= FEWEST_STEPS - 1 else fewest_words
-        asks = steps > FEWEST_STEPS and not self._paths
-        if asks and self.coherence >= _CLOSE and self.known <= _HARDLY_KNOWN * self.words:
+        if apart and (self._made or not self._paths):
             fewest = min(_FEWEST_WORDS, fewest)
         return self.new_words >= fewest * steps
 
@@ -177,18 +175,23 @@ class Departure:
         """
         return self._talked == len(self.steps) or self._made > _MOSTLY_LOOKS * len(self.steps)
 
+    @property
+    def comes_back(self) -> bool:
+        """Whether any step of the stretch comes back to what others of it have said or named, not only the last one.
+
+        Whoever goes from one thing to the next, by whatever was found there, does not.
+        """
+        return self._recurring > 0 or self._focus > 0
+
     def observe(self, step: StepFeatures) -> bool:
         """Take the next step in; whether it is off the topic."""
-        topic, known, spoken = step.topic, self.vocabulary.known, self.vocabulary.spoken
-        brought, size = (0, 0) if step.speaks_only else (topic.brought, topic.brought_size)
-        counted = [
-            (self._said, topic.said_size, known.held(topic.said, topic.said_size)),
-            (self._called, topic.called_size, known.held(topic.called, topic.called_size)),
-            (self._results, size, spoken.held(brought, size)),
-            (self._codes, topic.coded_size, known.held(topic.coded, topic.coded_size)),
-        ]
-        fresh = self.vocabulary.unknown(topic.spoken | topic.brought)
+        topic = step.topic
+        counted = self._count(step)
         weight = self._weigh(step, counted)
+        if weight > 0.0 and not self.steps and self.vocabulary.catch_up():
+            counted = self._count(step)  # it may speak of what was in the midst of a long result
+            weight = self._weigh(step, counted)
+        fresh = self.vocabulary.unknown(topic.spoken | topic.brought)
         self.weight = min(_MOST_WEIGHT, max(0.0, self.weight + weight))
         if self.weight <= 0.0 or (self.steps and step.index - self.steps[0] > _LONGEST):
             self._return(topic, counted)
@@ -199,14 +202,30 @@ class Departure:
         self._failed = step.failed
         self._cut = step.result_size > len(step.result_excerpt)
         self._take_in_result(step)
+        if self._cut and not self.weight and is_at_home(counted):
+            self.vocabulary.put_off(step.observation)
         return weight > 0.0 and self.weight > 0.0
 
-    def _weigh(self, step: StepFeatures, counted: Sequence[tuple[Habit, int, float]]) -> float:
+    def _count(self, step: StepFeatures) -> Counted:
+        """How many words the step has of each kind, and how many of them are known."""
+        topic, known = step.topic, self.vocabulary.known
+        brought, size = (0, 0) if step.speaks_only else (topic.brought, topic.brought_size)
+        return [
+            (self._said, topic.said_size, known.held(topic.said, topic.said_size)),
+            (self._called, topic.called_size, known.held(topic.called, topic.called_size)),
+            (self._results, size, self.vocabulary.spoken.held(brought, size)),
+            (self._codes, topic.coded_size, known.held(topic.coded, topic.coded_size)),
+        ]
+
+    def _weigh(self, step: StepFeatures, counted: Counted) -> float:
         if step.index < self._settled or _is_foreign(step.thought):
             return 0.0
         if not self.weight and self._keeps_to_topic(step.topic, step.speaks_only):
             return 0.0  # it cannot be more at its topic than it is
         said, called, results, codes = [habit.weigh(words, known) if words else 0.0 for habit, words, known in counted]
+        origin = step.origin
+        if origin.settled and origin.given and not origin.fresh and not origin.tied:
+            codes = min(0.0, codes)  # where somebody is served, ids that were given are what it is about
         weight = said * min(1.0, counted[0][1] / _FEW_SAID) + called + codes + min(0.0, results)
         topic = step.topic
         if self.weight and self._keeps_to_topic(topic, step.speaks_only):
@@ -245,7 +264,7 @@ class Departure:
             return False
         return vocabulary.known.held(topic.brought, size) >= _OLD_RESULT * size
 
-    def _return(self, topic: StepTopic, counted: Sequence[tuple[Habit, int, float]]) -> None:
+    def _return(self, topic: StepTopic, counted: Counted) -> None:
         """The run is at its topic, and whatever it did on the way belongs to it."""
         for habit, words, known in counted:
             if words:
@@ -267,13 +286,15 @@ class Departure:
                 self._focus += topic.named & self._named != 0
             self.steps.append(step.index)
             if not is_aside(step):  # one aside after the other is not one thing, whatever is done in them
-                self._talked += step.speaks_only and not _asks_back(step)
+                self._talked += step.speaks_only and not asks_back(step)
                 self._made += step.role.writes or step.role.changes
             self._familiar += self.vocabulary.names_known(topic.named)
             self._paths += "/" in step.arguments and "://" not in step.arguments
             size = words.bit_count()
             self.words += size
             self.known += self.vocabulary.known.held(words, size)
+            self._recurring += new & (self._stretch if step.speaks_only else self._said_before) != 0
+            self._said_before = self._stretch_said
             self._stretch_said |= words
         self._stretch |= words
         self._named |= topic.named
@@ -286,34 +307,13 @@ class Departure:
             else:
                 self.vocabulary.bring(brought)
             return
-        if self.steps and _takes_up(step):
+        if self.steps and takes_up(step):
             self.vocabulary.speak(self._stretch, self._named)
             self._forget()
         if self.steps:
             self._stretch |= brought  # a short answer follows where it is led
         else:
             self.vocabulary.speak(brought)
-
-
-def refers(step: StepFeatures) -> bool:
-    """Whether a short message refers to what was said before it: early on, so that it cannot be to itself."""
-    if not step.speaks_only or len(step.said) > _SHORT_TEXT:
-        return False
-    return not _REFERS.isdisjoint(step.said[:_AT_ONCE])
-
-
-def _takes_up(step: StepFeatures) -> bool:
-    """Whether a person makes the matter their own: by speaking at length, or by asking for something."""
-    answer = step.result_excerpt
-    words = split(answer)
-    if len(words) >= _AT_LENGTH:
-        return True
-    return len(words) >= _ASKS and ("?" in answer or _WISHES.are_in(answer, words))
-
-
-def _asks_back(step: StepFeatures) -> bool:
-    """Whether a person wants to know more about what was said."""
-    return "?" in step.result_excerpt and step.topic.brought & step.topic.said != 0
 
 
 def _is_foreign(text: str) -> bool:

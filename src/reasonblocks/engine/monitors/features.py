@@ -194,17 +194,25 @@ def read_step(
         result.unfinished,
         topic_of_step(said.topic, call.topic, result.topic, result.topic_size),
         not action,
-        _origin(provenance, action, arguments, thought, step.observation, result.words),
+        _origin(provenance, action, arguments, thought, step.observation, result.words, failed),
     )
 
 
 def _origin(
-    provenance: Provenance | None, action: str, arguments: str, thought: str, observation: str, heard: WordSet
+    provenance: Provenance | None,
+    action: str,
+    arguments: str,
+    thought: str,
+    observation: str,
+    heard: WordSet,
+    failed: bool,
 ) -> Origin:
     """Where the ids of a step come from, which is known from now on."""
     if provenance is None:
         return NO_IDS
-    return provenance.watch(arguments, observation, heard) if action else provenance.listen(thought, observation)
+    if not action:
+        return provenance.listen(thought, observation)
+    return provenance.watch(arguments, observation, heard, failed)
 
 
 def quote(text: str, limit: int = LONGEST_VALUE) -> str:

@@ -10,6 +10,7 @@ from ..answers import Evidence
 from .asides import is_aside
 from .base import Reading
 from .features import StepFeatures
+from .partaking import wants_more
 from .topics import TopicSet, topic_of_task
 
 _FEWEST = 3
@@ -75,4 +76,6 @@ def is_remark(step: StepFeatures) -> bool:
         return False  # it comes on top of what was said, and does not go on with it
     if not step.speaks_only or not answer.strip() or "?" in step.thought or "?" in answer or _WISH in answer.lower():
         return False
-    return len(step.said) <= _LONGEST_REMARK and len(answer.split(None, _LONGEST_NOD)) <= _LONGEST_NOD
+    if len(step.said) > _LONGEST_REMARK or len(answer.split(None, _LONGEST_NOD)) > _LONGEST_NOD:
+        return False
+    return not wants_more(answer, step.heard)

@@ -30,7 +30,8 @@ _NEW_WORDS = 0.15
 _SOMETHING_ELSE = re.compile(
     r"\b(?:another|different|new|more|other|separate)\s+(?:\w+\s+)?"
     r"(?:issue|matter|point|problem|question|request|subject|task|thing|topic)s?\b"
-    r"|\bsomething\s+(?:\w+\s+)?(?:different|else|new|other)\b|\bby the way\b|\bunrelated\b",
+    r"|\bsomething\s+(?:\w+\s+)?(?:different|else|new|other)\b(?!\s+(?:comes?|happen\w*|goes|occurs?|went)\b)"
+    r"|\bby the way\b|\bunrelated\b",
     re.IGNORECASE,
 )
 _IN_SOMETHING_ELSE = (
@@ -40,6 +41,8 @@ _IN_SOMETHING_ELSE = (
 """One of these is in whatever matches: to look for a text is many times as fast as to match."""
 _BLANKS = bytes(code if (chr(code).isalnum() and code < 128) or chr(code) in "_@.+-" else 32 for code in range(256))
 _AROUND = b".+-_@"
+_LETTERS = b"abcdefghijklmnopqrstuvwxyz_-"
+_MOST_LETTERS, _LONG_NUMBER = 4, 5
 
 Ids = frozenset[bytes]
 _NONE: Ids = frozenset()
@@ -58,6 +61,8 @@ class Origin(msgspec.Struct, frozen=True, gc=False):
     """Whether the step goes on with what came from nowhere."""
     settled: bool = False
     """Whether it was known before the step whom the run is about: a call had used an id that was given."""
+    strange: bool = False
+    """Whether the answer has an id at least, and none of those it has is known."""
 
 
 NO_IDS = Origin()
@@ -103,7 +108,7 @@ class Provenance:
             self._asked = turns_to_something_else(answer[:_MOST_READ])
         return Origin(tied=tied, settled=settled)
 
-    def watch(self, arguments: str, result: str, words: WordSet) -> Origin:
+    def watch(self, arguments: str, result: str, words: WordSet, failed: bool = False) -> Origin:
         """Take in a call and its result, whose words are known already: where its ids come from."""
         self._steps += 1
         settled = self._settled
@@ -111,9 +116,13 @@ class Provenance:
             return _NO_IDS_SETTLED if settled else NO_IDS
         given = _given(arguments)
         brought = ids_in(result[:_MOST_READ]) - given
-        fresh = given - self._known - self._foreign
+        fresh = frozenset([one for one in given - self._known - self._foreign if not self._is_derived(one)])
         tied = not self._foreign.isdisjoint(given | brought if fresh else given)
-        strange = len(brought & self._known) <= _OWN_SHARE * len(brought) and not self._is_same_kind(words)
+        # Whatever has been foreign stays so, however much the next answer about it is like others.
+        strange = len(brought & self._known) <= _OWN_SHARE * len(brought) and (tied or not self._is_same_kind(words))
+        if failed and fresh:  # nobody has such a thing
+            self._words |= words
+            return Origin(len(fresh), len(given), False, tied, settled)
         if (fresh or tied) and strange and settled and not self._asked:
             self._foreign |= fresh
             self._foreign |= brought - self._known
@@ -121,9 +130,15 @@ class Provenance:
             self._settled = settled or (bool(given) and not fresh)
             self._learn(given | brought)
             fresh = _NONE if self._asked else fresh
-        record = strange and len(brought) >= _FEWEST_IN_RECORD
+        off = strange and bool(fresh or tied)
         self._words |= words
-        return Origin(len(fresh), len(given), bool(fresh or tied) and record, tied, settled)
+        record = off and len(brought) >= _FEWEST_IN_RECORD
+        return Origin(len(fresh), len(given), record, tied, settled, off and bool(brought))
+
+    def _is_derived(self, one: bytes) -> bool:
+        """Whether an id is what the person said with a letter or two put in front of its number."""
+        digits = one.lstrip(_LETTERS)
+        return 0 < len(one) - len(digits) <= _MOST_LETTERS and len(digits) >= _LONG_NUMBER and digits in self._known
 
     def _is_same_kind(self, words: WordSet) -> bool:
         """Whether the result has the words of earlier ones: the next item of many, whatever its number."""

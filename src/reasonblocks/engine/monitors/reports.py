@@ -205,7 +205,9 @@ class Reports:
                 return None
             reason = "Something is reported as done, but no call has changed what it names."
             return Reading(_NO_CALL, Evidence(_NAME, reason, [step.index], [said]))
-        told_again = _ids(step.thought) & self._changed and (self._untold or not self._asked)
+        named = _ids(step.thought)
+        # What was changed before something else came up is still to be told, by its id or without any.
+        told_again = (named & self._changed and (self._untold or not self._asked)) or (self._untold and not named)
         # Whoever asks for a look is told what it shows.
         go_ahead = self._go_ahead and (deed or not Request(self._answer).looks)
         if not told_again and (go_ahead or (deed and not deed & (earlier | self._known))):

@@ -114,7 +114,10 @@ class _State:
 
     @property
     def _hangs_together(self) -> bool:
-        return self._departure.coherence >= COHERENT or self._departure.is_one_thing or self._is_early
+        departure = self._departure
+        if departure.is_one_thing or self._is_early:
+            return True
+        return departure.coherence >= COHERENT and departure.comes_back
 
     @property
     def _is_early(self) -> bool:

@@ -5,10 +5,11 @@ from collections import deque
 from ..answers import Evidence
 from .base import Reading
 from .features import StepFeatures
+from .topics import TopicSet
 
 NAME = "silent_topic_drift"
-_FEWEST_STEPS = 2
-"""Steps with such ids that make a stretch, one of which was answered with a foreign record."""
+_FEWEST_STEPS, _MANY_STEPS = 2, 3
+"""Steps with such ids that make a stretch, one of which was answered with a foreign record, or with a foreign id."""
 _ALL_AT_ONCE = 3
 """A single call with so many such ids, and no others, is enough."""
 _TOGETHER = 6
@@ -19,19 +20,23 @@ _HINT = 0.3
 _MOST_STEPS = 12
 _ONE_AFTER_ANOTHER = 2
 """So many questions about other things in between, and it is one thing after another."""
+_SHORTLY = 2
+"""Steps before the first of a stretch in which a question is one of them."""
 _SHORT_ANSWER = 7
 
 
 class Strangers:
     """The stretch a run may be in that is about somebody else."""
 
-    __slots__ = ("_asked", "_quotes", "_record", "_steps", "_sure")
+    __slots__ = ("_asked", "_brought", "_quotes", "_record", "_steps", "_strange", "_sure")
 
     def __init__(self) -> None:
         self._steps: deque[int] = deque(maxlen=_MOST_STEPS)
         self._quotes: deque[str] = deque(maxlen=2)
         self._asked: deque[int] = deque(maxlen=_ONE_AFTER_ANOTHER)
-        self._record = False
+        self._brought: TopicSet = 0
+        """What the answers were about."""
+        self._record = self._strange = False
         self._sure = False
 
     def observe(self, step: StepFeatures) -> Reading | None:
@@ -42,23 +47,28 @@ class Strangers:
             self._asked.append(step.index)
         if not settled or not (origin.fresh or origin.tied):
             return None
-        if self._steps and (not origin.tied or step.index - self._steps[-1] > _TOGETHER):
+        tied = origin.tied or step.topic.said & self._brought != 0
+        if self._steps and (not tied or step.index - self._steps[-1] > _TOGETHER):
             self._forget()  # this is yet another matter
+        self._brought |= step.topic.brought
+        self._strange = self._strange or origin.strange
         self._steps.append(step.index)
         self._quotes.append(step.call_quote())
         self._record = self._record or origin.record
         self._sure = self._sure or (origin.fresh >= _ALL_AT_ONCE and origin.fresh == origin.given)
-        if self._sure or (self._record and len(self._steps) >= _FEWEST_STEPS):
-            if sum(step.index - asked <= _TOGETHER for asked in self._asked) >= _ONE_AFTER_ANOTHER:
+        steps = len(self._steps)
+        if self._sure or (self._record and steps >= _FEWEST_STEPS) or (self._strange and steps >= _MANY_STEPS):
+            if sum(asked >= self._steps[0] - _SHORTLY for asked in self._asked) >= _ONE_AFTER_ANOTHER:
                 return Reading(_HINT)  # this is no stretch
-            score = min(0.95, _FOUND + _PER_STEP * (len(self._steps) - 1))
+            score = min(0.95, _FOUND + _PER_STEP * (steps - 1))
             return Reading(score, self._evidence())
         return Reading(_HINT if origin.record else _HINT / 2)
 
     def _forget(self) -> None:
         self._steps.clear()
         self._quotes.clear()
-        self._record = self._sure = False
+        self._brought = 0
+        self._record = self._strange = self._sure = False
 
     def _evidence(self) -> Evidence:
         steps = list(self._steps)

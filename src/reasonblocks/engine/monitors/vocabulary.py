@@ -5,10 +5,13 @@ is compared with what is usual in this very run, apart for thoughts and for call
 comes from somewhere, while a programmer's thoughts bring new names with every file.
 """
 
+from collections import deque
+from collections.abc import Sequence
 from math import log
 
 from .lexicon import TOPIC_BITS
-from .topics import TopicSet, topic_of_task
+from .topics import TopicSet, topic_of_task, topic_set
+from .words import split
 
 _LEAST_USUAL, _MOST_USUAL = 0.05, 0.96
 _KEPT = 0.4
@@ -18,6 +21,11 @@ _ENOUGH_TO_LEARN = 4
 _TASK_WORDS_PER_NAMED = 25
 _NAMED = 2
 """A step with more words of the task than this is about the task; for so many words that it has, one more is needed."""
+
+_AT_HOME = 0.5
+"""With a greater share of known words a step is plainly at the topic."""
+_MOST_PUT_OFF, _MOST_READ = 3, 12_000
+"""Long results that are kept for as long as nobody asks for all of their words, and characters of each."""
 
 
 class Habit:
@@ -53,11 +61,20 @@ class Habit:
 _PRIOR = 2
 """Steps that what is expected counts for before a run has shown its own habits."""
 
+Counted = Sequence[tuple[Habit, int, float]]
+"""Words of several kinds: what is usual, how many there are, and how many of them are known."""
+
+
+def is_at_home(counted: Counted) -> bool:
+    """Whether most of what a step says and does was known: then so is what its result is about."""
+    (_, said, said_known), (_, called, called_known), *_ = counted
+    return said_known + called_known > _AT_HOME * (said + called)
+
 
 class Vocabulary:
     """What a run has been about so far."""
 
-    __slots__ = ("_named", "_task_share", "known", "spoken", "task", "task_size")
+    __slots__ = ("_named", "_put_off", "_task_share", "known", "spoken", "task", "task_size")
 
     def __init__(self, task: str) -> None:
         self.task, self._named = topic_of_task(task)
@@ -66,6 +83,7 @@ class Vocabulary:
         self.known = Words(self.task)
         self.spoken = Words(self.task)
         """Those words that were not only in results: in the task, a thought, a call or the words of a person."""
+        self._put_off: deque[str] = deque(maxlen=_MOST_PUT_OFF)
 
     def unknown(self, words: TopicSet) -> TopicSet:
         """Those of these words that are not known."""
@@ -89,6 +107,19 @@ class Vocabulary:
     def bring(self, words: TopicSet) -> None:
         """A result has brought these words up."""
         self.known.add(words)
+
+    def put_off(self, result: str) -> None:
+        """A long result has brought up more words than were looked at: they are read where it matters."""
+        self._put_off.append(result[:_MOST_READ])
+
+    def catch_up(self) -> bool:
+        """Read what was put off; whether there was any of it."""
+        if not self._put_off:
+            return False
+        for result in self._put_off:
+            self.known.add(topic_set(set(split(result))))
+        self._put_off.clear()
+        return True
 
 
 class Words:

@@ -36,6 +36,8 @@ _BEING_DONE = re.compile(
 )
 _SHARE = re.compile(r"\d\s?%|\b\d+ ?(?:/|of|out of) ?\d+\b")
 """How much of something is done."""
+_FILE_NAME = re.compile(r"[\w-]+\.[a-z]\w{0,5}\b")
+"""`queue.py` is in a list of files, and says nothing of how far something is."""
 _FEW_WORDS = 3
 _LONGEST_REMARK = 16
 """Words of a thought that only says what it waits for."""
@@ -70,7 +72,7 @@ def _is_status(record: str) -> bool:
     """Whether a short result says no more than that something has begun."""
     if len(record) > _SHORT_STATUS:
         return False
-    words = split(record)
+    words = split(_FILE_NAME.sub(" ", record) if "." in record else record)
     if not _ENDED.isdisjoint(words):
         return False
     if not _ON_ITS_WAY.isdisjoint(words):

@@ -3,7 +3,7 @@
 from .features import StepFeatures
 from .provenance import turns_to_something_else
 
-_HOLDS_FOR = 10
+_HOLDS_FOR = 5
 """Steps for which such a wish explains what is done."""
 _MOST_READ = 4_000
 
