@@ -18,6 +18,7 @@ from .partaking import asks_back, refers, takes_up
 from .topics import StepTopic, TopicSet
 from .vocabulary import Counted, Habit, Vocabulary, is_at_home
 from .waiting import waits
+from .words import WordSet, overlap
 
 FEWEST_STEPS = 3
 """Steps off the topic that make a stretch."""
@@ -58,6 +59,8 @@ _CLOSE, _HARDLY_KNOWN, _FEWEST_WORDS = 0.4, 0.1, 0.75
 """A stretch of questions, or of work, that shares so much, and so little with the rest, needs so few words each."""
 _OTHER_MATTER = 2.5
 """New words of each step that show another matter where the names are those of before."""
+_SAME_BUT_FOR_THE_ITEM = 0.6
+"""The share of names, flags and numbers in calls that do the same to different items."""
 _FAMILIAR = 0.5
 """With a greater share of steps that name what was named before, a stretch is about that."""
 _DENSE = 0.55
@@ -81,8 +84,10 @@ class Departure:
         "_focus",
         "_fresh",
         "_last",
+        "_last_made",
         "_links",
         "_made",
+        "_many",
         "_named",
         "_paths",
         "_recurring",
@@ -130,7 +135,7 @@ class Departure:
         """How many of them name what was named before the run left."""
         self._paths = 0
         """How many of them do something to a file."""
-        self._made = self._talked = 0
+        self._made = self._many = self._talked = 0
         """How many of them make or change something, and how many are talk."""
         self._last = 0
         self._named: TopicSet = 0
@@ -140,6 +145,8 @@ class Departure:
         """What was said in the stretch before its last step."""
         self._recurring = 0
         """How many steps come back to what was said before the step right before them."""
+        self._last_made: WordSet = 0
+        """The names, flags and numbers of the newest call that made something."""
 
     def is_stretch(self, fewest_words: float) -> bool:
         """Whether there is no doubt that the run has left its topic, with so many new words for each step."""
@@ -153,7 +160,7 @@ class Departure:
             return apart and self.new_words >= _OTHER_MATTER * steps
         # Whatever comes back to one and the same thing does not need many words.
         fewest = min(1.0, fewest_words) if self._focus >= FEWEST_STEPS - 1 else fewest_words
-        if apart and (self._made or not self._paths):
+        if apart and ((self._made and not self._many) or not self._paths):
             fewest = min(_FEWEST_WORDS, fewest)
         return self.new_words >= fewest * steps
 
@@ -264,6 +271,11 @@ class Departure:
             return False
         return vocabulary.known.held(topic.brought, size) >= _OLD_RESULT * size
 
+    def _does_the_same(self, step: StepFeatures) -> bool:
+        """Whether a call does to one more item what the last one did to another: work on many, not one thing made."""
+        before, self._last_made = self._last_made, step.call_names
+        return before != 0 and overlap(before, step.call_names) >= _SAME_BUT_FOR_THE_ITEM
+
     def _return(self, topic: StepTopic, counted: Counted) -> None:
         """The run is at its topic, and whatever it did on the way belongs to it."""
         for habit, words, known in counted:
@@ -287,7 +299,9 @@ class Departure:
             self.steps.append(step.index)
             if not is_aside(step):  # one aside after the other is not one thing, whatever is done in them
                 self._talked += step.speaks_only and not asks_back(step)
-                self._made += step.role.writes or step.role.changes
+                if step.role.writes or step.role.changes:
+                    self._made += 1
+                    self._many += self._does_the_same(step)
             self._familiar += self.vocabulary.names_known(topic.named)
             self._paths += "/" in step.arguments and "://" not in step.arguments
             size = words.bit_count()
