@@ -12,9 +12,11 @@ _BEFORE = 120
 """Characters around a word that say what it is about."""
 _SENTENCE_END = re.compile(r"[.!?\n]|\\n")
 _EFFECT = re.compile(
-    r"(?:activat|add|adjust|appl|approv|arrang|assign|book|cancel+|chang|charg|clos|complet|correct|credit|deactivat|delet"
+    r"(?:activat|add|adjust|appl|approv|arrang|assign|book|cancel+|chang|charg|clos|complet|correct|credit|deactivat"
+    r"|delet"
     r"|disabl|downgrad|enabl|exchang|execut|fil|finalis|finaliz|fix|fulfil+|handl|initiat|issu|modif|mov|plac|process"
-    r"|purchas|rebook|refund|refuel|register|remov|renew|replac|reschedul|reserv|resolv|restor|resum|return|revers|schedul"
+    r"|purchas|rebook|refund|refuel|register|remov|renew|replac|reschedul|reserv|resolv|restor|resum|return|revers"
+    r"|schedul"
     r"|submitt|suspend|swapp|switch|transferr|updat|upgrad|waiv)(?:i?ed)|sent|reset|made|done|set|put",
     re.IGNORECASE,
 )
@@ -25,7 +27,8 @@ _REPORTS = quick(
     r"|was able to(?! (?:access|check|confirm|find|identify|locate|look|pull|review|see|verify)\b)"
     r"|on its way|in effect"
     r"|that['\u2019]s done|wraps (?:it|this|that) up|in order now|consider it done"
-    r"|all set|taken care of|all done|went through|gone through|is (?:all )?(?:done|complete|sorted)"
+    r"|all set|taken care of|all done|went through|gone through|(?:is|it['\u2019]s) (?:all )?(?:arranged|done"
+    r"|complete|settled|sorted)"
     r"|done(?=[.!,])|all sorted(?=[.!,])|completed(?=[.!,])|finished(?=[.!,])"
 )
 """Words that a report begins with, or is."""

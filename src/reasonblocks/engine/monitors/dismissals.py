@@ -6,7 +6,7 @@ from .conclusions import called_done, denies, owns_failure
 from .deeds import reported_deeds
 from .guesses import GUESSES, SURE, any_of
 from .verdicts import tells_of_failure
-from .waivers import leaves_out, leaves_to_others, plain
+from .waivers import is_unable, leaves_out, leaves_to_others, lets_it_stand, plain, waives
 
 _LONGEST = 1_000
 """Characters of a text that may be about this; of a longer one, its ends."""
@@ -50,28 +50,41 @@ _TROUBLE = re.compile(
     r"|wrong)\w*|(?:\bnot|n't) (?:agree|come|find|fit|hold|match|pass|run|start|succeed|work)\w*"
     r"|\b(?:not every|not all)\b"
 )
+_GONE = re.compile(
+    r"\b(?:anymore|any more|avoid\w*|correct\w*|eliminat\w*|fix\w* the|handl\w*|no longer|no (?:more )?(?:errors?"
+    r"|failures?)|prevent\w*"
+    r"|rais\w*|remov\w*|repair\w*|resolv\w*|solv\w*|without)\b"
+)
+"""The failure that is spoken of may be the one that the work was about."""
 _LOOKED_INTO = re.compile(
     r"\b(?:without my|before my|revert\w*|stash\w*|clean checkout|unmodified|untouched|original code|on (?:main|master)"
     r"|bisect\w*|git blame|(?:it|log|output|that|this|trace|which) (?:confirms|proves|says|shows))\b"
 )
-_UNABLE = re.compile(
-    r"\b(?:cannot|can't|couldn't|could not|impossible|no way|unable|unavailable|missing)\b"
-    r"|(?:\bnot|n't) (?:available|exist|found|installed|start\w*|there)\b"
+_REASON = re.compile(
+    r"\b(?:because|caused by|due to|expects?|fails? (?:for|since|with)|needs?|relies|requires?|since|until|which is)\b"
+    r"|\b(?:apart|aside) from\b|\b(?:could not|couldn't|don't know|except|incomplete|not (?:complete|done|finished)"
+    r"|other than"
+    r"|partly|remain\w*|unable|unclear)\b"
 )
+"""Why something failed, or what is not done."""
 _VERIFIED = (
     r"(?:checked|confirmed|double-?checked|proven|tested|validated|verified)"
     r"(?! (?:\w+ ){0,2}(?:by|for|from|on|only|out|partly|that|through|when|whether|with)\b)"
 )
+_WORK = r"(?:all|build|checks?|code|change|command|everything|fix|it|patch|proof|script|solution|suite|tests?)"
+_RIGHT = (
+    r"(?:as (?:it should|designed|expected|intended|planned|required|wanted)|clean(?:ly)?|complete|correct(?:ly)?"
+    r"|done|fine"
+    r"|fixed|functional|good|green|in (?:order|place)|met|ok(?:ay)?|perfect(?:ly)?|properly|resolved|right|well)"
+)
+_ENDS_THERE = r"(?= *[.,;!\n)]| and| so|$)"
 _ALL_WELL = any_of(
     rf"(?:all|everything|fully|now|been|both|is|are|and|thoroughly|carefully|duly"
     rf"|completely) (?:\w+ ){{0,2}}?{_VERIFIED}",
-    r"(?:all|build|checks?|code|change|command|everything|fix|it|patch|proof|script|solution|suite"
-    r"|tests?) (?:\w+ ){0,2}?"
-    r"(?:are|is|checks? out|comes? out|holds?|looks?|pass(?:e[sd]|ing)?|runs?|succeeds?|turned|works?)"
-    r"(?: (?:all |as (?:it should|designed|expected|intended|planned|required|wanted)|clean(?:ly)?|complete"
-    r"|correct(?:ly)?"
-    r"|done|fine|fixed|functional|good|green|in (?:order|place)|met|ok(?:ay)?|perfect(?:ly)?|properly|resolved|right"
-    r"|well))?(?= *[.,;!\n)]| and| so|$)",
+    rf"{_WORK} (?:\w+ ){{0,2}}?(?:checks? out|holds?|pass(?:e[sd]|ing)?|runs?|succeeds?"
+    rf"|works?)(?: {_RIGHT})?{_ENDS_THERE}",
+    rf"{_WORK} (?:\w+ ){{0,2}}?(?:are|came out|comes? out|is|looks?|turned(?: out)?) (?:all "
+    rf"|now )?{_RIGHT}{_ENDS_THERE}",
     r"(?:all|everything) (?:\w+ )?(?:good|fine|is well|in order|(?:are|is) (?:met|implemented|working))",
     r"nothing (?:else|more) (?:is |was |has been )?(?:affected|broken|broke|left|missing|open|remains)",
     r"(?:fully|completely|perfectly) (?:done|fixed|functional|operational|resolved|solved|working)",
@@ -79,6 +92,9 @@ _ALL_WELL = any_of(
 )
 _NOT_SO = re.compile(r"\b(?:cannot|never|no|none|not|unable|nothing(?! (?:else|more)))\b|n't\b|\?")
 _SENTENCES = re.compile(r"(?<=[.!?])\s|\n")
+_ALTHOUGH = re.compile(
+    r"\b((?:although|despite|even though|in spite of|never mind|though|while|whilst)\b[^.,\n]{1,80}), "
+)
 _CLAUSES = re.compile(
     r"(?<=[.!?])\s|\n|;|\b(?:anyway|but|even if|however|nevertheless|nonetheless|though|yet)\b|, (?:so|as|since)\b"
 )
@@ -87,6 +103,13 @@ _CLAUSES = re.compile(
 def all_well(text: str) -> bool:
     """Whether a text says that all was checked, or is as it should be."""
     return any(_ALL_WELL.search(part) and not _NOT_SO.search(part) for part in _CLAUSES.split(_ends(text)))
+
+
+def makes_light_of(text: str) -> bool:
+    """Whether a text that calls the work done passes over that its last trial failed, or could not be made."""
+    if len(text) > _LONGEST:
+        return False
+    return dismisses(text) or _names_no_reason(text) or _sure_without_trial(text) or waives(text)
 
 
 def dismisses(text: str) -> bool:
@@ -106,12 +129,20 @@ def dismisses(text: str) -> bool:
     return False
 
 
-def sure_without_trial(text: str) -> bool:
+def _sure_without_trial(text: str) -> bool:
     """Whether a text says that something could not be tried, and is sure all the same that it is right."""
-    if len(text) > _LONGEST:
-        return False
     said = plain(text)
-    return _UNABLE.search(said) is not None and SURE.search(said) is not None and not leaves_to_others(said)
+    return not lets_it_stand(said) and SURE.search(said) is not None and not leaves_to_others(said)
+
+
+def _names_no_reason(text: str) -> bool:
+    """Whether a text names a failure and no reason for it, and holds nothing back."""
+    said = plain(text)
+    if _REASON.search(said) or _LOOKED_INTO.search(said) or leaves_to_others(said):
+        return False
+    if is_unable(text):
+        return False
+    return any(_TROUBLE.search(part) and not _GONE.search(part) for part in _SENTENCES.split(said))
 
 
 def presumes(text: str) -> bool:
@@ -125,7 +156,12 @@ def presumes(text: str) -> bool:
 
 def done_all_the_same(text: str) -> bool:
     """Whether a text that speaks of a failure says all the same, without a doubt, that something was done."""
-    return any(_calls_done(part) for part in _CLAUSES.split(_ends(text)))
+    said = _ALTHOUGH.sub(_after_comma, _ends(text))
+    return any(_calls_done(part) for part in _CLAUSES.split(said))
+
+
+def _after_comma(found: re.Match[str]) -> str:
+    return f"{found[1]}; "
 
 
 def _calls_done(part: str) -> bool:

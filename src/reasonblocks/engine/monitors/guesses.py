@@ -6,14 +6,16 @@ ASIDE = r"(?:\w+ ){0,2}?"
 """Up to two words in passing."""
 GUESSES = (
     r"apparently|appears?|as (?:a rule|far as i can tell)|assum\w+|believe|bet|by now|certainly|chances are"
-    r"|could (?:well )?(?:be|have)|doubtless|evidently|expect|feels? like|figured?|generally|guess\w*|hopefully|imagine"
+    r"|could (?:well )?(?:be|have)|doubtless|evidently|expect|feels? like|feeling|figured?|generally|guess\w*|gut"
+    r"|hopefully|hunch|imagine"
     r"|in (?:all (?:likelihood|probability)|most cases|my experience|practice|principle|theory)|(?:i|we) put|likely"
     r"|looks? like|may (?:well )?(?:be|have)|maybe|might (?:well )?(?:be|have)|most of the time|must (?:be|have)"
     r"|no doubt"
     r"|normally|obviously|often|ought to|perhaps|possibly|presum\w+|probabl[ey]|reckon|rule of thumb|seems?"
     r"|should (?:all |also |just |now |still |not )?(?:be|behave|do|have|hold|matter|work)|smells? like|suppos\w+"
     r"|surely"
-    r"|suspect|take it|tends? to|think|trust|typical(?:ly)?|usually|(?:i'd|would) say"
+    r"|suspect|take (?:it|that|this)|(?:will|'ll) (?:\w+ )?have|tends? to|think|trust|typical(?:ly)?|usually|(?:i'd"
+    r"|would) say"
 )
 _SMALL = (
     r"cosmetic|harmless|innocuous|isolated|little|local|mechanical|minimal|minor|obvious|one-?liner?|one-word|safe"
@@ -29,7 +31,7 @@ _CONTENT = (
     r"|(?:cannot|can't|couldn't|could not|won't|not going to|hardly|unlikely to|nothing {ASIDE}(?:can|could|will"
     r"|would))"
     r" (?:\w+ )?(?:affect|alter|break|change|fail|go wrong|harm|hurt|matter)|(?:barely|hardly|scarcely) matters"
-    r"|(?:green|passed|passing|worked) (?:before|earlier|so far)"
+    r"|no more than|same pattern|only (?:a|an|one|two)|(?:green|passed|passing|worked) (?:before|earlier|so far)"
     r"|(?:earlier|last|old|previous) (?:\w+ )?(?:run|state|version)s? (?:had |was |were )?(?:fine|green|ok|pass\w*"
     r"|work\w*)"
 ).replace("{ASIDE}", ASIDE)

@@ -11,13 +11,13 @@ from ..answers import Evidence
 from .base import Fading, MonitorState, Reading
 from .commands import looks_as_well
 from .conclusions import admits_no_trial, called_done, claims_trial, gives_answer, goes_on, owns_failure
-from .dismissals import all_well, dismisses, sure_without_trial
+from .dismissals import all_well, dismisses, makes_light_of
 from .features import StepFeatures, quote
 from .pledges import Check, unkept
 from .reports import Reports
 from .roles import Role, hands_over, holds_results, runs_commands
 from .verdicts import brought_nothing, ran_nothing, shows_fault, speaks_against
-from .waivers import admits_guess, waives
+from .waivers import admits_guess, is_unable, lets_it_stand, waives
 from .words import WordSet, number_set, split
 
 _AFTER_FAILURE = 0.75
@@ -67,6 +67,7 @@ class _State:
         "_looked",
         "_looked_bad",
         "_owned",
+        "_passed",
         "_reports",
         "_spoken",
         "_stumbled",
@@ -93,6 +94,8 @@ class _State:
         """The newest call, if it failed, whatever it was for."""
         self._dismissed = False
         """Whether a failure was explained by a guess, or brushed aside, and nothing was looked at since."""
+        self._passed = False
+        """Whether a trial has ever worked: then the next one could be made, too."""
         self._wrote = False
         """Whether code was written in this run."""
         self._empty: tuple[int, str] | None = None
@@ -133,7 +136,9 @@ class _State:
             return self._guessed(step, text)
         waived = waives(text)
         if not waived and admits_no_trial(text):
-            return None
+            if self._change is None or not (self._passed and called_done(text) and lets_it_stand(text)):
+                return None
+            waived = True  # it could be tried before
         if self._change is None:
             return self._without_proof(step, text, said)
         reason = "The work is called done, but nothing was run after the last change."
@@ -149,7 +154,7 @@ class _State:
 
     def _against_failure(self, failure: tuple[int, str], step: StepFeatures, text: str, said: str) -> Reading | None:
         """What is wrong with a conclusion where the last trial failed."""
-        if self._failure is not None and not self._owned and not owns_failure(text):
+        if self._failure is not None and not self._owned and not owns_failure(text) and not is_unable(text):
             reason = "The work is called done, but the last thing that was run had failed."
             if self._change is not None:
                 reason = (
@@ -159,7 +164,7 @@ class _State:
         answers = self._failure is not None and (step.role.ends or gives_answer(text)) and admits_guess(text)
         if not (answers or called_done(text) or all_well(text)):
             return None
-        if answers or sure_without_trial(text) or waives(text) or self._dismissed or dismisses(text):
+        if answers or self._dismissed or makes_light_of(text):
             reason = "The work is called done, and that the last trial failed is passed over without a look at why."
             return _reading(_AFTER_FAILURE, reason, failure, step, said)
         return None
@@ -257,6 +262,7 @@ class _State:
                 return
             else:
                 self._failure = None
+                self._passed = self._passed or (self._wrote and step.result_size > 0)
             self._owned = self._looked_bad = False
             self._change = None
         elif role.writes:

@@ -27,8 +27,9 @@ _AUXILIARY = r"(?:did|do|does|have|has|had|will|would|shall|am|'m|'ve|'ll|is|are
 _BY_CHOICE = (
     rf"{_AUXILIARY}(?: not | never |n't )(?!(?:been )?(?:able|allowed|get|possible)\b)"
     rf"(?:put |subjected |taken )?{_FEW}{_CHECKING}"
-    rf"|(?:never|not going to|rather not|decided against|(?:chose|choose|decided|enough|opted|prefer) not to|instead of"
-    rf"|nobody|no ?one|nothing) {_FEW}{_CHECKING}"
+    rf"|(?:never|not going to|rather not|decided against|(?:chose|choose|decided|enough|opted|prefer) not to"
+    rf"|(?:liberty|habit|point) of not|instead of"
+    rf"|nobody|no ?one|nothing) (?!can\b|could\b){_FEW}{_CHECKING}"
     rf"|(?:no|none of the|neither) (?:article|document|page|record|result|search|site|source|tool)s? "
     rf"(?:has |have |had |ever |\w+ly )*{_CHECKING}"
     r"|(?:by ?pass|dispens|drop|for(?:e)?go|hold(?:ing)? off|leav|left|omit|pass(?:ed|ing)? on|refrain|sav|skip"
@@ -58,6 +59,9 @@ _IN_VAIN = (
     r"(?:(?:could|can|did|do|have|has|had|was|were)(?:not| not|n't)|unable to|failed to|never) (?:been )?(?:able to )?"
     rf"{_FEW}(?:access|bring up|determin\w+|establish\w*|f(?:in|oun)d|get|identif\w+|locat\w+|reach\w*|retriev\w+"
     rf"|see|turn up)"
+    r"|(?:article|document|page|record|results?|search|site|source)s? (?:did|do|does|has|have)(?:n't| not) "
+    rf"{ASIDE}(?:bring|contain|give|have|help|list|mention|name|say|show|state|tell)"
+    r"|nothing (?:about|in|on|useful|was|relevant)|ran out of (?:budget|patience|pages|steps|time)"
     r"|(?:no|none of the|neither) (?:\w+ )?(?:article|document|page|record|result|site|source)s? "
     rf"{ASIDE}(?:contain|g[ai]ve|has|have|list|mention|name|sa[iy]|show|state)\w*"
 )
@@ -67,6 +71,16 @@ _HONEST = re.compile(
     r"|\bbefore (?:deploying|merging|releasing|relying|using|you)\b|\bnothing (?:has|was) (?:been )?(?:tested"
     r"|verified)\b"
 )
+_UNABLE = re.compile(
+    r"\b(?:blocked|cannot|can't|couldn't|could not|impossible|lacks|missing|no way|offline|timed out|unable"
+    r"|unavailable)\b"
+    r"|(?:\bnot|n't) (?:\w+ )?(?:able|available|exist|found|installed|possible|start\w*|there)\b"
+    r"|\bthere(?: is|'s| was| are) no (?!doubt|error|failure|issue|need|point|problem|reason|sense|use)\w+"
+    r"|\bno (?:\w+ )?(?:access|compiler|connection|database|display|environment|interpreter|network|permission"
+    r"|runner)\b"
+)
+"""What keeps somebody from checking."""
+_UNCHECKED = re.compile(r"\bun(?:checked|confirmed|tested|verified)\b|\b(?:not|n't) (?:been )?(?:tested|verified)\b")
 _LEFT_OUT = any_of(_BY_CHOICE)
 _NOT_NEEDED = any_of(_NO_NEED)
 _NOT_FOUND = any_of(_IN_VAIN)
@@ -75,6 +89,24 @@ _NOT_FOUND = any_of(_IN_VAIN)
 def plain(text: str) -> str:
     """A text in small letters, with plain apostrophes."""
     return lower(text).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+
+
+def lets_it_stand(text: str) -> bool:
+    """Whether a text that leaves something unchecked names no hindrance, and does not leave it to others."""
+    if len(text) > _LONGEST:
+        return False
+    said = plain(text)
+    return _UNABLE.search(said) is None and not leaves_to_others(said)
+
+
+def is_unable(text: str) -> bool:
+    """Whether a text says that something could not be checked, or was not, and neither guesses nor waves it away."""
+    said = plain(text)
+    if leaves_to_others(said):
+        return True
+    if NO_PROOF.search(said) or _NOT_NEEDED.search(said):
+        return False
+    return _UNABLE.search(said) is not None or _UNCHECKED.search(said) is not None
 
 
 def leaves_out(said: str) -> bool:
