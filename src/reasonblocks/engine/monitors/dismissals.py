@@ -90,6 +90,11 @@ _ALL_WELL = any_of(
     r"(?:fully|completely|perfectly) (?:done|fixed|functional|operational|resolved|solved|working)",
     rf"(?:^|[.!:;\n] ?){_VERIFIED}",
 )
+_REFUSED = re.compile(
+    r"\b(?:cannot|can't|couldn't|could not|declined|failed|impossible|not (?:eligible|possible)|refused|rejected|sorry"
+    r"|unable|unfortunately|(?:was|were|has|have)(?: not|n't) (?:able|been (?!confirm)\w+ed|(?!confirm)\w+ed))\b"
+)
+"""It was not done, and that is said."""
 _NOT_SO = re.compile(r"\b(?:cannot|never|no|none|not|unable|nothing(?! (?:else|more)))\b|n't\b|\?")
 _SENTENCES = re.compile(r"(?<=[.!?])\s|\n")
 _ALTHOUGH = re.compile(
@@ -145,19 +150,26 @@ def _names_no_reason(text: str) -> bool:
     return any(_TROUBLE.search(part) and not _GONE.search(part) for part in _SENTENCES.split(said))
 
 
+def takes_for_done(text: str) -> bool:
+    """Whether a text that owns a failure says all the same, without a doubt, that something was done."""
+    said = _ALTHOUGH.sub(_after_comma, _ends(text))
+    if _REFUSED.search(said):
+        return False
+    return _presumes(said) or any(_calls_done(part) for part in _CLAUSES.split(said))
+
+
 def presumes(text: str) -> bool:
     """Whether a text takes for granted that something came through."""
+    said = _ends(text)
+    return _REFUSED.search(said) is None and _presumes(said)
+
+
+def _presumes(said: str) -> bool:
     return any(
         not _NOT_SO.search(found[1] or "") and not leaves_to_others(part) and "?" not in part
-        for part in _SENTENCES.split(_ends(text))
+        for part in _SENTENCES.split(said)
         for found in _HOPES.finditer(part)
     )
-
-
-def done_all_the_same(text: str) -> bool:
-    """Whether a text that speaks of a failure says all the same, without a doubt, that something was done."""
-    said = _ALTHOUGH.sub(_after_comma, _ends(text))
-    return any(_calls_done(part) for part in _CLAUSES.split(said))
 
 
 def _after_comma(found: re.Match[str]) -> str:

@@ -12,7 +12,7 @@ GUESSES = (
     r"|looks? like|may (?:well )?(?:be|have)|maybe|might (?:well )?(?:be|have)|most of the time|must (?:be|have)"
     r"|no doubt"
     r"|normally|obviously|often|ought to|perhaps|possibly|presum\w+|probabl[ey]|reckon|rule of thumb|seems?"
-    r"|should (?:all |also |just |now |still |not )?(?:be|behave|do|have|hold|matter|work)|smells? like|suppos\w+"
+    r"|should (?:all |also |just |now |still )?(?:be|behave|do|have|hold|matter|work)|smells? like|suppos\w+"
     r"|surely"
     r"|suspect|take (?:it|that|this)|(?:will|'ll) (?:\w+ )?have|tends? to|think|trust|typical(?:ly)?|usually|(?:i'd"
     r"|would) say"

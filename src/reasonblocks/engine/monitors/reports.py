@@ -20,7 +20,7 @@ from .conclusions import (
     states_fact,
 )
 from .deeds import reported_deeds
-from .dismissals import done_all_the_same, presumes
+from .dismissals import presumes, takes_for_done
 from .features import StepFeatures, quote
 from .quick import lower, quick_phrases
 from .reassurances import Request, reassures
@@ -235,10 +235,8 @@ class Reports:
         before = self._failed or (None if self._bare else self._unconfirmed)
         if before is None or self._fresh > (self._failed is None) or asks(step.thought) or goes_on(step.thought):
             return None
-        hopes = presumes(step.thought)
-        if self._failed is None and not hopes:
-            return None
-        if not (hopes or done_all_the_same(step.thought)):
+        # Whoever calls done what is open may have been told so; it takes a word that it was only presumed.
+        if not (presumes if self._failed is None else takes_for_done)(step.thought):
             return None
         reason = "Something is taken for done, though the call that should have done it failed, or left it open."
         return _reading(_NO_CALL, reason, before, step, step.thought)

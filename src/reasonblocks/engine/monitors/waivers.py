@@ -83,7 +83,7 @@ _UNABLE = re.compile(
 _UNCHECKED = re.compile(r"\bun(?:checked|confirmed|tested|verified)\b|\b(?:not|n't) (?:been )?(?:tested|verified)\b")
 _LEFT_OUT = any_of(_BY_CHOICE)
 _NOT_NEEDED = any_of(_NO_NEED)
-_NOT_FOUND = any_of(_IN_VAIN)
+_NOT_FOUND = re.compile(rf"\b(?:{_IN_VAIN})(?!\w)(?! (?:\w+ ){{0,3}}?(?:another|contra\w+|different|else|other)\b)")
 
 
 def plain(text: str) -> str:
