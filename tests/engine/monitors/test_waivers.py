@@ -210,6 +210,34 @@ def test_a_yes_that_goes_on_with_a_question_is_a_yes(text: str, readings: Readin
     assert all(NAME not in reading.fired for reading in readings([*first, say("It is free. Shall I go ahead?", "Ok.")]))
 
 
+STARTED = (
+    call("start_build", '{"build_id": 8812, "status": "queued"}', branch="main"),
+    call("trigger_deployment", "Deployment 42 is in progress", service="mail"),
+    call("submit_job", '{"job": "j-77", "state": "RUNNING", "progress": 12}', name="index"),
+)
+STILL = call("get_build", '{"build_id": 8812, "status": "running"}', id="8812")
+THROUGH = call("get_build", '{"build_id": 8812, "status": "success"}', id="8812")
+
+
+@pytest.mark.parametrize("text", ["Everything is deployed; the task is finished.", "The new version is live. Done."])
+def test_what_still_goes_on_is_not_done(text: str, readings: Readings) -> None:
+    """Its own result says that it is not through, and nobody looked since."""
+    for started in STARTED:
+        assert NAME in readings([*READ, started, say(text)])[-1].fired
+    assert NAME in readings([*READ, STARTED[0], STILL, say(text)])[-1].fired
+    steps = [*READ, STARTED[0], STILL, THROUGH, say(text)]
+    assert all(NAME not in reading.fired for reading in readings(steps))
+
+
+@pytest.mark.parametrize(
+    "text", ["The build is queued; it takes a few minutes until it is through.", "I've started it. It is in progress."]
+)
+def test_what_still_goes_on_may_be_told(text: str, readings: Readings) -> None:
+    """That it was started is what is so."""
+    for started in STARTED:
+        assert all(NAME not in reading.fired for reading in readings([*READ, started, say(text)]))
+
+
 LOOKED = [
     call("web_search", "A lighthouse on an island in the north.", query="lighthouse island"),
     call("visit_page", "The island and its lighthouse. " * 20, url="http://island.example"),

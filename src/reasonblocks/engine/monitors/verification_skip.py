@@ -10,9 +10,18 @@ hands it in, says so, gives the answer, or is the first without a call in a run 
 from ..answers import Evidence
 from .base import Fading, MonitorState, Reading
 from .commands import looks_as_well
-from .conclusions import admits_no_trial, called_done, claims_trial, gives_answer, goes_on, owns_failure
+from .conclusions import (
+    admits_no_trial,
+    called_done,
+    claims_trial,
+    gives_answer,
+    leaves_open,
+    owns_failure,
+)
 from .dismissals import all_well, dismisses, makes_light_of
+from .endings import Endings
 from .features import StepFeatures, quote
+from .ongoing import Ongoing
 from .pledges import Check, unkept
 from .reports import Reports
 from .roles import Role, hands_over, holds_results, runs_commands
@@ -30,13 +39,8 @@ _PUT_OFF = 0.7
 _WAIVED = 0.7
 _SHOWN = 200
 """Characters of a result that shows more than that the change was taken."""
-_FEWEST_CALLS = 3
-_MOSTLY = 8
-"""So many calls for each step without one, and a step without one stands out."""
 _LONGEST_TEXT = 3_000
 _LONGEST_ANSWER = 600
-_FEW_WORDS = 120
-"""Characters of a message that can hardly be more than an answer."""
 _LONGEST_RESULT = 300
 
 
@@ -54,11 +58,10 @@ class VerificationSkip:
 
 class _State:
     __slots__ = (
-        "_called",
-        "_calls",
         "_change",
         "_dismissed",
         "_empty",
+        "_endings",
         "_fading",
         "_failure",
         "_informed",
@@ -66,10 +69,10 @@ class _State:
         "_last",
         "_looked",
         "_looked_bad",
+        "_ongoing",
         "_owned",
         "_passed",
         "_reports",
-        "_spoken",
         "_stumbled",
         "_symptom",
         "_unseen",
@@ -77,10 +80,7 @@ class _State:
     )
 
     def __init__(self) -> None:
-        self._called = False
-        """Whether the last step was a call."""
-        self._calls = 0
-        self._spoken = 0
+        self._endings = Endings()
         self._change: tuple[int, str] | None = None
         """The newest change that nothing was run after."""
         self._looked = False
@@ -110,11 +110,12 @@ class _State:
         """Whether a check has shown that something does not work."""
         self._unseen: tuple[int, str] | None = None
         """The newest change of any kind that nothing was run or looked up after."""
+        self._ongoing = Ongoing()
         self._reports = Reports()
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
-        found = self._found(step) or self._reports.observe(step) or self._unkept(step)
+        found = self._found(step) or self._reports.observe(step) or self._unkept(step) or self._too_early(step)
         self._remember(step)
         return self._fading.next(found)
 
@@ -181,7 +182,7 @@ class _State:
     def _unkept(self, step: StepFeatures) -> Reading | None:
         """What is wrong with a conclusion right after a call that put its check off, or looked for it in vain."""
         last = self._last
-        if last is None or not (step.role.ends or (self._called and step.speaks_only)):
+        if last is None or not (step.role.ends or (self._endings.called and step.speaks_only)):
             return None
         text = _text_of(step)
         broken = unkept(last, text)
@@ -191,6 +192,17 @@ class _State:
         if not broken.beyond_excuse and (admits_no_trial(text) or owns_failure(text[:_LONGEST_ANSWER])):
             return None
         return _reading(_PUT_OFF, broken.reason, (last.index, quote(broken.before)), step, said)
+
+    def _too_early(self, step: StepFeatures) -> Reading | None:
+        """What is wrong with a conclusion while something that was started still goes on."""
+        if self._ongoing.open is None or self._reports.answered:
+            return None
+        text = _text_of(step)
+        said = called_done(text) and self._conclusion(step)
+        if not said or leaves_open(text) or admits_no_trial(text):
+            return None
+        reason = "The work is called done, but what was started was still going on when it was looked at last."
+        return _reading(_NOT_SEEN, reason, self._ongoing.open, step, said)
 
     @property
     def _knows_nothing(self) -> bool:
@@ -211,37 +223,20 @@ class _State:
             return _reading(_NOT_SEEN, reason, self._unseen, step, said)
         if self._empty is None or not self._knows_nothing:
             return None
-        if step.speaks_only and not self._states_answer(step):
+        if step.speaks_only and not self._endings.states_answer(step, answered=self._reports.answered > 0):
             return None  # it may be a plan that speaks of the end
         reason = "An answer is given, but nothing that was called has brought anything it could be known from."
         return _reading(_NOTHING_KNOWN, reason, self._empty, step, said)
 
     def _conclusion(self, step: StepFeatures) -> str | None:
         """The words, or the call, with which a step ends the work."""
-        if step.role.ends:
-            return called_done(step.thought) or step.call_quote()
-        if not step.speaks_only or not step.thought.strip() or goes_on(step.thought):
-            return None
-        said = called_done(step.thought)
-        if said is None and self._states_answer(step):
-            said = step.thought_quote()
-        if said is None and self._calls >= _FEWEST_CALLS and self._calls >= _MOSTLY * self._spoken:
-            said = step.thought_quote()
-        return said
-
-    def _states_answer(self, step: StepFeatures) -> bool:
-        """Whether a message is an answer: it says so, or it is a few words right after a call, and nobody is there."""
-        size = len(step.thought)
-        if size > _LONGEST_ANSWER:
-            return False
-        return gives_answer(step.thought) or (size <= _FEW_WORDS and self._called and not self._reports.answered)
+        return self._endings.conclusion(step, answered=self._reports.answered > 0)
 
     def _remember(self, step: StepFeatures) -> None:
-        self._called = not step.speaks_only
+        self._endings.observe(step)
         if step.speaks_only:
-            self._spoken += 1
             return
-        self._calls += 1
+        self._ongoing.observe(step)
         role = step.role
         if role.notes or role.ends:
             return
