@@ -7,9 +7,10 @@ other; whether a step ends the work at all is told first by what it does (`verif
 import re
 from itertools import islice
 
+from .deeds import reported_deeds
 from .features import quote
 from .quick import lower, quick, quick_pattern, quick_phrases
-from .words import WordSet, phrases, split, word_set
+from .words import phrases
 
 _MOST_MATCHES = 32
 _FEW_WORDS = 2
@@ -24,7 +25,8 @@ _FINISHED = quick(
     r"|good to go|should do it|should be (?:fine|good|it|enough)|that'?s (?:it|all|everything)"
 )
 _RESOLVES = re.compile(
-    r"\b(?:change|code|commit|fix|it|patch|that|this)\b[^.\n]{0,30}\b(?:addresses|completes|concludes|fixes|resolves|solves"
+    r"\b(?:change|code|commit|fix|it|patch|that|this)\b[^.\n]{0,30}\b(?:addresses|completes|concludes|fixes|resolves"
+    r"|solves"
     r"|takes care of|wraps up)\b",
     re.IGNORECASE,
 )
@@ -47,8 +49,15 @@ _STILL_TO_COME = quick_phrases(
     "after, almost, before, can be, could be, if, must be, nearly, need*, not, once, partially, partly, should be",
     "should have been, to be, unless, until, when, whether, will be, would be",
 )
+_ENDS_HERE = (
+    r" (?:also |just |now |simply )?(?:assume|call|conclude|consider|end|finish|go with|hand|leave|n[o']t|settle"
+    r"|skip|spare"
+    r"|stop|submit|wrap)\b"
+)
+"""What somebody will do who does no more."""
 _GOES_ON = re.compile(
-    r"\b(?:before (?:i|we)|going to|i (?:need|shall|should|still|want|will)|i['\u2019]ll|let me(?! know)|let us"
+    r"\b(?:before (?:i|we)|going to|i (?:need|shall|should|still|want|will)"
+    rf"(?!{_ENDS_HERE})|i['\u2019]ll(?!{_ENDS_HERE})|let me(?! know)|let us"
     r"|let['\u2019]s|next|now to|then i|wait|we (?:need|should|will))\b",
     re.IGNORECASE,
 )
@@ -95,33 +104,6 @@ _OWNS_FAILURE = quick_phrases(
     "warning, without network, wrong",
 )
 
-_EFFECT = re.compile(
-    r"(?:activat|add|adjust|appl|approv|arrang|assign|book|cancel+|chang|charg|clos|complet|correct|credit|deactivat|delet"
-    r"|disabl|downgrad|enabl|exchang|execut|fil|finalis|finaliz|fix|fulfil+|handl|initiat|issu|modif|mov|plac|process"
-    r"|purchas|rebook|refund|refuel|register|remov|renew|replac|reschedul|reserv|resolv|restor|resum|return|revers|schedul"
-    r"|submitt|suspend|swapp|switch|transferr|updat|upgrad|waiv)(?:i?ed)|sent|reset|made|done|set|put",
-    re.IGNORECASE,
-)
-"""Deeds that a call has to do."""
-_REPORTS = quick(
-    r"i['\u2019]ve|we['\u2019]ve|i have|we have|has (?:now |just |already )?been|have (?:now |just |already )?been"
-    r"|is now|are now|successfully|i(?= (?:just |now |also )?\w+ed\b)|went ahead and"
-    r"|was able to(?! (?:access|check|confirm|find|identify|locate|look|pull|review|see|verify)\b)"
-    r"|on its way|in effect"
-    r"|that['\u2019]s done|wraps (?:it|this|that) up|in order now|consider it done"
-    r"|all set|taken care of|all done|went through|gone through|is (?:all )?(?:done|complete|sorted)"
-    r"|done(?=[.!,])|all sorted(?=[.!,])|completed(?=[.!,])|finished(?=[.!,])"
-)
-"""Words that a report begins with, or is."""
-_ADVERBS = frozenset("now just also already both successfully been fully all since gone ahead and".split())
-_MOST_ADVERBS = 4
-_NOT_REPORTED = quick_phrases(
-    "after, already, as soon as, attempted, before, can be, cannot, could, couldn't, earlier, every, fail*, if",
-    "it seems, not, now that, once, previously, reject*, tried, unable, unfortunately, unless, until, when",
-    "whether, will be, would, you have, you've",
-)
-_NONE = re.compile(r"\b(?:no|none|nothing)\b", re.IGNORECASE)
-"""Before a deed it was not done; after it, only something about it is not there: `at no cost`."""
 _OPENING = 400
 _KEY = re.compile(r"[{}]\s*|\"\w{1,60}\"\s*:\s*\"?")
 """What a message in JSON has around its text."""
@@ -163,6 +145,7 @@ _FIRST = 160
 """Characters in which a message says whether something was done at all."""
 _ANSWER = re.compile(r"\b(?:answer|conclusion|result|solution)\b\W{0,4}(?::|=|\bis\b)", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?\n]|\\n")
+_CLAUSE_END = re.compile(r"[.!?;\n]|\\n|\b(?:although|but|though|whereas|while|yet)\b")
 
 
 def called_done(text: str) -> str | None:
@@ -210,41 +193,10 @@ def owns_failure(text: str) -> bool:
     if _OWNS_FAILURE.are_in(lowered):
         return True
     for match in islice(_FAILURE_WORDS.finditer(lowered), _MOST_MATCHES):
-        before = _SENTENCE_END.split(text[max(0, match.start() - _BEFORE) : match.start()])[-1]
+        before = _CLAUSE_END.split(lowered[max(0, match.start() - _BEFORE) : match.start()])[-1]
         if not _NO_FAILURE.search(before):
             return True
     return False
-
-
-def reported_deeds(text: str) -> list[tuple[str, WordSet]]:
-    """What a message reports as done: each time the sentence and the stem of the deed, 0 where it only says `done`."""
-    found = []
-    lowered = lower(text)
-    for start, end in islice(_REPORTS.places(lowered), _MOST_MATCHES):
-        before = _SENTENCE_END.split(text[max(0, start - _BEFORE) : start])[-1]
-        after = _SENTENCE_END.split(text[end : end + _BEFORE])[0]
-        deed = _deed(lowered[start:end], before, after)
-        if deed is None:
-            continue
-        sentence = f"{before}{text[start:end]}{after}"
-        if not _NOT_REPORTED.are_in(lower(sentence)) and _NONE.search(before) is None:
-            found.append((quote(sentence.strip()), deed))
-    return found
-
-
-def _deed(start: str, before: str, after: str) -> WordSet | None:
-    """The deed that follows the words that begin a report; `None` if there is none."""
-    if not start.endswith(("ve", "been", "is now", "are now", "fully", "i", "and")):
-        return 0
-    following = split(after)[: _MOST_ADVERBS + 1]
-    if start == "successfully":
-        following += split(before)[-1:]
-    for word in following:
-        if _EFFECT.fullmatch(word):
-            return word_set([word])
-        if word not in _ADVERBS and start != "successfully":
-            break
-    return None
 
 
 def opening(text: str) -> str:

@@ -1,6 +1,7 @@
 """Checks of an agent's own: one that it puts off, and one that does not bear out what it then says."""
 
 import re
+from typing import NamedTuple
 
 import msgspec
 
@@ -79,6 +80,29 @@ def _missing(step: StepFeatures) -> str:
         return ""
     names = set(_FILE.findall(step.result_excerpt)) or set(_FILE.findall(step.arguments[:_LONGEST_ANSWER]))
     return names.pop() if len(names) == 1 else ""
+
+
+class Unkept(NamedTuple):
+    """What a conclusion leaves out."""
+
+    before: str
+    """What was said, or found, before it."""
+    reason: str
+    beyond_excuse: bool = False
+    """Whether it makes no difference that something else is said to have failed."""
+
+
+def unkept(check: Check, text: str) -> Unkept | None:
+    """What a conclusion right after a call leaves out: that its check was put off, or looked for in vain."""
+    if sought_in_vain(check, text):
+        return Unkept(check.result, "An answer is given that was looked for in the step before, and not found.")
+    if put_off(check.thought):
+        reason = "The work is called done, but the check that was put off in the step before was never made."
+        return Unkept(check.thought, reason)
+    if said_to_be_there(check, text):
+        reason = "The work is called done with a file that was looked for in the step before, and not found."
+        return Unkept(check.result, reason, beyond_excuse=True)
+    return None
 
 
 def said_to_be_there(check: Check, text: str) -> bool:

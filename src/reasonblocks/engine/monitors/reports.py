@@ -7,6 +7,7 @@ the list in the message.
 from collections.abc import Iterable
 
 from ..answers import Evidence
+from .agreements import agrees, asks_for_it, goes_ahead
 from .base import Reading
 from .conclusions import (
     asks,
@@ -15,10 +16,11 @@ from .conclusions import (
     leaves_open,
     opening,
     owns_failure,
-    reported_deeds,
     reports_change,
     states_fact,
 )
+from .deeds import reported_deeds
+from .dismissals import presumes, takes_for_done
 from .features import StepFeatures, quote
 from .quick import lower, quick_phrases
 from .reassurances import Request, reassures
@@ -31,16 +33,6 @@ _CALL_FAILED = 0.75
 _NO_CALL = 0.7
 _BARE = 0.3
 _SHORTEST_ID = 6
-_GOES_AHEAD = phrases(
-    "agree, confirm, confirmed, do it, do that, fine, go ahead, okay, please, proceed, sounds good, sounds great",
-    "sure, that works, yeah, yep, yes",
-)
-_ASKS = phrases(
-    "go ahead, please add, please apply, please book, please cancel, please change, please do, please exchange",
-    "please make, please modify, please move, please proceed, please process, please refund, please remove",
-    "please replace, please return, please switch, please update, please upgrade, proceed with",
-)
-_AGREES = phrases("agreed, confirm, confirmed, correct, do it, do that, go ahead, proceed, yeah, yep, yes")
 _STILL = quick_phrases(
     "again, anything, different, even now, keep*, nope, no change, nothing, now, same, still, tested, tried, unchanged"
 )
@@ -134,23 +126,16 @@ class Reports:
         return found
 
     # What an answer means is asked of few answers, so none is read before it has to be.
-    @property
-    def _go_ahead(self) -> bool:
-        """Whether the other side has just agreed to something."""
-        return "?" not in self._answer and _GOES_AHEAD.search(self._answer, 0, _BEGINNING) is not None
+    def _go_ahead(self, report: str) -> bool:
+        """Whether the other side has just agreed to something; if it asks for more besides, a report begins with it."""
+        if "?" not in self._answer[:_BEGINNING]:
+            return goes_ahead(self._answer)
+        return agrees(self._answer) and bool(reported_deeds(opening(report)[:_BEGINNING_OF_REPORT]))
 
     @property
     def _agreed(self) -> bool:
         """Whether it has just agreed to what it was asked for."""
-        said = self._answer
-        if not 0 < len(said) <= _LONGEST_REFUSAL or "?" in said:
-            return False
-        return _AGREES.search(said, 0, _BEGINNING) is not None and asks(self._prompt)
-
-    @property
-    def _asked(self) -> bool:
-        """Whether it asked for something in so many words."""
-        return _ASKS.search(self._answer, 0, _BEGINNING) is not None
+        return 0 < len(self._answer) <= _LONGEST_REFUSAL and agrees(self._answer) and asks(self._prompt)
 
     def _take_call(self, step: StepFeatures) -> None:
         role = step.role
@@ -198,7 +183,7 @@ class Reports:
         earlier = self._reported
         for _, deed in deeds:
             self._reported |= deed
-        said, deed = deeds[0]
+        said, deed = next((found for found in deeds if found[1]), deeds[0])
         if self._fresh:
             named = _ids(said) or _ids(opening(step.thought)[:_BEGINNING_OF_REPORT].rpartition(" ")[0])
             if not named or _ids(step.thought) & self._changed:
@@ -207,9 +192,10 @@ class Reports:
             return Reading(_NO_CALL, Evidence(_NAME, reason, [step.index], [said]))
         named = _ids(step.thought)
         # What was changed before something else came up is still to be told, by its id or without any.
-        told_again = (named & self._changed and (self._untold or not self._asked)) or (self._untold and not named)
+        told_again = named & self._changed and (self._untold or not asks_for_it(self._answer))
+        told_again = told_again or (self._untold and not named)
         # Whoever asks for a look is told what it shows.
-        go_ahead = self._go_ahead and (deed or not Request(self._answer).looks)
+        go_ahead = (deed or not Request(self._answer).looks) and self._go_ahead(step.thought)
         if not told_again and (go_ahead or (deed and not deed & (earlier | self._known))):
             reason = "Something is reported as done, but no call has changed anything since it was asked for."
             return Reading(_NO_CALL, Evidence(_NAME, reason, [step.index], [said]))
@@ -235,7 +221,7 @@ class Reports:
         first = lead.partition(". ")[0]
         deed = bool(reported_deeds(first))  # what it begins with counts, if that is a deed
         if tells_of_failure(first) if deed else _owns(lead):
-            return None
+            return self._compare_hope(step)
         if self._failed is not None:
             reason = "Something is reported as done, but the call that should have done it had failed."
             return _reading(_CALL_FAILED, reason, self._failed, step, lead)
@@ -243,9 +229,20 @@ class Reports:
             reason = "Something is reported as done, but a look after the change shows the same as before it."
             return _reading(_CALL_FAILED, reason, self._rereads.unmoved, step, lead)
         if self._unconfirmed is None or leaves_open(first if deed else lead):
-            return None
+            return self._compare_hope(step)
         reason = "Something is reported as done, but the result of the call leaves that open, and nobody looked since."
         return _reading(_BARE if self._bare else _NO_CALL, reason, self._unconfirmed, step, lead)
+
+    def _compare_hope(self, step: StepFeatures) -> Reading | None:
+        """What is wrong with a message that owns what went wrong, or is open, and calls it done all the same."""
+        before = self._failed or (None if self._bare else self._unconfirmed)
+        if before is None or self._fresh > (self._failed is None) or asks(step.thought) or goes_on(step.thought):
+            return None
+        # Whoever calls done what is open may have been told so; it takes a word that it was only presumed.
+        if not (presumes if self._failed is None else takes_for_done)(step.thought):
+            return None
+        reason = "Something is taken for done, though the call that should have done it failed, or left it open."
+        return _reading(_NO_CALL, reason, before, step, step.thought)
 
     def _compare_verdict(self, answer: tuple[int, str], step: StepFeatures) -> Reading | None:
         """What is wrong with a message that calls done what the other side has just said does not work."""

@@ -23,7 +23,8 @@ _NOT_SO = (
     r"|succeed\w*|the same|updated|valid|verified|work\w*)"
 )
 _SAYS_AGAINST = (
-    r"aborted|conflict\w*|contradict\w*|declined|denied|differs?|disagree\w*|discrepanc\w*|errors?|fail|failed|failing|fails"
+    r"aborted|conflict\w*|contradict\w*|declined|denied|differs?|disagree\w*|discrepanc\w*|errors?|fail|failed"
+    r"|failing|fails"
     r"|failures?|inconsistent|incorrect|mismatch\w*|refused|rejected|rolled back|timed out|timeout|unable|unequal"
     r"|unexpected|unsuccessful\w*|violat\w+|wrong|expected\b[^\n]{0,60}\b(?:actual|but|found|got|received|was)"
     rf"|not\b{_NOT_SO}|cannot\b{_NOT_SO}|never\b{_NOT_SO}"
@@ -55,7 +56,8 @@ _NOT_FOUND = re.compile(
 )
 _SUCCEEDED = re.compile(r"\W{0,3}(?:return ?code|exit ?code|exit ?status)\W{1,3}0\b", re.IGNORECASE)
 _NONE_OF_IT = re.compile(
-    r"\b(?:0|any|expected|fixed|formerly|handled|no|none|not|previously|resolved|without|zero)\W{1,3}(?:\w+\W{1,2}){0,2}$",
+    r"\b(?:0|any|expected|fixed|formerly|handled|no|none|not|previously|resolved|without"
+    r"|zero)\W{1,3}(?:\w+\W{1,2}){0,2}$",
     re.IGNORECASE,
 )
 _COUNTS_NONE = re.compile(
@@ -77,6 +79,16 @@ _RECEIPT = re.compile(
 )
 _SUCCESS = re.compile(r"\b(?:complete\w*|done|now|ok|success\w*|true)\b", re.IGNORECASE)
 _REMARK = re.compile(r"#[^\n]*")
+_RAN_NOTHING = re.compile(
+    r"\b(?:collected|executed|found|ran|running) (?:0|no|zero) (?:\w+ )?(?:cases?|examples?|items?|specs?|suites?"
+    r"|tests?)\b"
+    r"|\bno (?:\w+ )?(?:cases?|examples|specs?|tests?)(?: (?:cases?|files?|suites?))? (?:(?:was|were|to) )?"
+    r"(?:be run|collected|discovered|executed|found|matched|ran|run|selected)\b"
+    r"|\b(?:0|no|zero) (?:cases?|examples|specs?|tests?) (?:collected|executed|found|ran|run|selected)\b",
+    re.IGNORECASE,
+)
+_IN_RAN_NOTHING = ("test", "item", "case", "example", "spec", "suite")
+"""One of these is in whatever matches."""
 _SAYS_NOTHING = frozenset(("", "null", "none", "{}", "[]", '""', "''", "n/a", "undefined"))
 
 
@@ -108,6 +120,14 @@ def tells_of_failure(text: str) -> bool:
         if not _COUNTS_NONE.match(text, match.end()):
             return True
     return any(line.strip(_SIGNS) in _A_NO for line in lowered.split("\n"))
+
+
+def ran_nothing(step: StepFeatures) -> bool:
+    """Whether the result of a run says that there was nothing to run."""
+    text = step.result_excerpt
+    if not any(map(text.lower().__contains__, _IN_RAN_NOTHING)):
+        return False
+    return _RAN_NOTHING.search(text) is not None
 
 
 def shows_fault(step: StepFeatures) -> bool:

@@ -3,19 +3,31 @@
 A change of code is open until something is run after it. One whose own result shows the new state needs no further
 proof, and neither does what is no code: a word in a manual, a figure that some other result had shown. What did not
 work has to be looked at again after a change, and an answer has to come from somewhere. Where somebody is told that an
-order was changed, a call must have changed it, and its result must not leave that open. A step ends the work if it
+order was changed, a call must have changed it, and its result must not leave that open. Whoever names such a gap is
+honest, unless it was left by choice, or is passed over with a guess (`waivers`, `dismissals`). A step ends the work if it
 hands it in, says so, gives the answer, or is the first without a call in a run of calls.
 """
 
 from ..answers import Evidence
 from .base import Fading, MonitorState, Reading
 from .commands import looks_as_well
-from .conclusions import admits_no_trial, called_done, claims_trial, gives_answer, goes_on, owns_failure
+from .conclusions import (
+    admits_no_trial,
+    called_done,
+    claims_trial,
+    gives_answer,
+    leaves_open,
+    owns_failure,
+)
+from .dismissals import all_well, dismisses, makes_light_of
+from .endings import Endings
 from .features import StepFeatures, quote
-from .pledges import Check, put_off, said_to_be_there, sought_in_vain
+from .ongoing import Ongoing
+from .pledges import Check, unkept
 from .reports import Reports
 from .roles import Role, hands_over, holds_results, runs_commands
-from .verdicts import brought_nothing, shows_fault, speaks_against
+from .verdicts import brought_nothing, ran_nothing, shows_fault, speaks_against
+from .waivers import admits_guess, is_unable, lets_it_stand, waives
 from .words import WordSet, number_set, split
 
 _AFTER_FAILURE = 0.75
@@ -25,15 +37,11 @@ _SAID_TRIED = 0.66
 _NOTHING_KNOWN = 0.65
 _NOT_SEEN = 0.65
 _PUT_OFF = 0.7
+_WAIVED = 0.7
 _SHOWN = 200
 """Characters of a result that shows more than that the change was taken."""
-_FEWEST_CALLS = 3
-_MOSTLY = 8
-"""So many calls for each step without one, and a step without one stands out."""
 _LONGEST_TEXT = 3_000
 _LONGEST_ANSWER = 600
-_FEW_WORDS = 120
-"""Characters of a message that can hardly be more than an answer."""
 _LONGEST_RESULT = 300
 
 
@@ -51,10 +59,10 @@ class VerificationSkip:
 
 class _State:
     __slots__ = (
-        "_called",
-        "_calls",
         "_change",
+        "_dismissed",
         "_empty",
+        "_endings",
         "_fading",
         "_failure",
         "_informed",
@@ -62,18 +70,18 @@ class _State:
         "_last",
         "_looked",
         "_looked_bad",
+        "_ongoing",
         "_owned",
+        "_passed",
         "_reports",
-        "_spoken",
+        "_stumbled",
         "_symptom",
         "_unseen",
+        "_wrote",
     )
 
     def __init__(self) -> None:
-        self._called = False
-        """Whether the last step was a call."""
-        self._calls = 0
-        self._spoken = 0
+        self._endings = Endings()
         self._change: tuple[int, str] | None = None
         """The newest change that nothing was run after."""
         self._looked = False
@@ -83,6 +91,14 @@ class _State:
         """Whether that trial was only a look: after the next change it says nothing any more."""
         self._owned = False
         """Whether that failure was spoken of since."""
+        self._stumbled: tuple[int, str] | None = None
+        """The newest call, if it failed, whatever it was for."""
+        self._dismissed = False
+        """Whether a failure was explained by a guess, or brushed aside, and nothing was looked at since."""
+        self._passed = False
+        """Whether a trial has ever worked: then the next one could be made, too."""
+        self._wrote = False
+        """Whether code was written in this run."""
         self._empty: tuple[int, str] | None = None
         """The newest call that should have brought something, and brought nothing."""
         self._informed = False
@@ -95,35 +111,42 @@ class _State:
         """Whether a check has shown that something does not work."""
         self._unseen: tuple[int, str] | None = None
         """The newest change of any kind that nothing was run or looked up after."""
+        self._ongoing = Ongoing()
         self._reports = Reports()
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
-        found = self._found(step) or self._reports.observe(step) or self._unkept(step)
+        found = self._found(step) or self._reports.observe(step) or self._unkept(step) or self._too_early(step)
         self._remember(step)
         return self._fading.next(found)
 
     def _found(self, step: StepFeatures) -> Reading | None:
-        if self._failure is not None:
-            self._owned = self._owned or owns_failure(step.thought)
-        if self._change is None and self._failure is None and not self._knows_nothing and not self._unrelieved:
+        failure = self._failure or self._stumbled
+        if failure is not None and owns_failure(step.thought):
+            self._owned = True
+            self._dismissed = self._dismissed or dismisses(step.thought)
+        gap = failure is not None or self._change is not None or self._knows_nothing or self._unrelieved
+        if self._wrote and not gap:
             return None
         said = self._conclusion(step)
         if said is None:
             return None
         text = _text_of(step)
-        if self._failure is not None and not self._owned and not owns_failure(text):
-            reason = "The work is called done, but the last thing that was run had failed."
-            if self._change is not None:
-                reason = (
-                    "The work is called done, but the last trial failed, and nothing was run after the change since."
-                )
-            return _reading(_AFTER_FAILURE, reason, self._failure, step, said)
-        if admits_no_trial(text):
-            return None
+        if failure is not None and (against := self._against_failure(failure, step, text, said)):
+            return against
+        if not gap:
+            return self._guessed(step, text)
+        waived = waives(text)
+        if not waived and admits_no_trial(text):
+            if self._change is None or not (self._passed and called_done(text) and lets_it_stand(text)):
+                return None
+            waived = True  # it could be tried before
         if self._change is None:
             return self._without_proof(step, text, said)
         reason = "The work is called done, but nothing was run after the last change."
+        if waived:
+            reason = "The work is called done, and the check of the last change is left out without need."
+            return _reading(_WAIVED, reason, self._change, step, said)
         if self._looked:
             reason = "The work is called done, but after the last change it was only looked at."
             if claims_trial(step.thought):
@@ -131,29 +154,56 @@ class _State:
                 return _reading(_SAID_TRIED, reason, self._change, step, said)
         return _reading(_ONLY_LOOKED_AT if self._looked else _NEVER_TRIED, reason, self._change, step, said)
 
+    def _against_failure(self, failure: tuple[int, str], step: StepFeatures, text: str, said: str) -> Reading | None:
+        """What is wrong with a conclusion where the last trial failed."""
+        if self._failure is not None and not self._owned and not owns_failure(text) and not is_unable(text):
+            reason = "The work is called done, but the last thing that was run had failed."
+            if self._change is not None:
+                reason = (
+                    "The work is called done, but the last trial failed, and nothing was run after the change since."
+                )
+            return _reading(_AFTER_FAILURE, reason, failure, step, said)
+        answers = self._failure is not None and (step.role.ends or gives_answer(text)) and admits_guess(text)
+        if not (answers or called_done(text) or all_well(text)):
+            return None
+        if answers or self._dismissed or makes_light_of(text):
+            reason = "The work is called done, and that the last trial failed is passed over without a look at why."
+            return _reading(_AFTER_FAILURE, reason, failure, step, said)
+        return None
+
+    def _guessed(self, step: StepFeatures, text: str) -> Reading | None:
+        """What is wrong with an answer of which it is said that it was not checked, and that this does not matter."""
+        if self._last is None or not admits_guess(text):
+            return None
+        if not (step.role.ends or gives_answer(text)):
+            return None
+        reason = "An answer is given, and it is said that its check was left out."
+        return Reading(_WAIVED, Evidence(VerificationSkip.name, reason, [step.index], [step.thought_quote()]))
+
     def _unkept(self, step: StepFeatures) -> Reading | None:
         """What is wrong with a conclusion right after a call that put its check off, or looked for it in vain."""
         last = self._last
-        if last is None or not (step.role.ends or (self._called and step.speaks_only)):
+        if last is None or not (step.role.ends or (self._endings.called and step.speaks_only)):
             return None
         text = _text_of(step)
-        if sought_in_vain(last, text):
-            before = (last.index, quote(last.result))
-            reason = "An answer is given that was looked for in the step before, and not found."
-        elif put_off(last.thought):
-            before = (last.index, quote(last.thought))
-            reason = "The work is called done, but the check that was put off in the step before was never made."
-        elif said_to_be_there(last, text):
-            before = (last.index, quote(last.result))
-            reason = "The work is called done with a file that was looked for in the step before, and not found."
-            said = self._conclusion(step)
-            return _reading(_PUT_OFF, reason, before, step, said) if said else None
-        else:
+        broken = unkept(last, text)
+        said = self._conclusion(step) if broken else None
+        if broken is None or said is None:
             return None
-        said = self._conclusion(step)
-        if said is None or admits_no_trial(text) or owns_failure(text[:_LONGEST_ANSWER]):
+        if not broken.beyond_excuse and (admits_no_trial(text) or owns_failure(text[:_LONGEST_ANSWER])):
             return None
-        return _reading(_PUT_OFF, reason, before, step, said)
+        return _reading(_PUT_OFF, broken.reason, (last.index, quote(broken.before)), step, said)
+
+    def _too_early(self, step: StepFeatures) -> Reading | None:
+        """What is wrong with a conclusion while something that was started still goes on."""
+        if self._ongoing.open is None or self._reports.answered:
+            return None
+        text = _text_of(step)
+        said = called_done(text) and self._conclusion(step)
+        if not said or leaves_open(text) or admits_no_trial(text):
+            return None
+        reason = "The work is called done, but what was started was still going on when it was looked at last."
+        return _reading(_NOT_SEEN, reason, self._ongoing.open, step, said)
 
     @property
     def _knows_nothing(self) -> bool:
@@ -174,52 +224,45 @@ class _State:
             return _reading(_NOT_SEEN, reason, self._unseen, step, said)
         if self._empty is None or not self._knows_nothing:
             return None
-        if step.speaks_only and not self._states_answer(step):
+        if step.speaks_only and not self._endings.states_answer(step, answered=self._reports.answered > 0):
             return None  # it may be a plan that speaks of the end
         reason = "An answer is given, but nothing that was called has brought anything it could be known from."
         return _reading(_NOTHING_KNOWN, reason, self._empty, step, said)
 
     def _conclusion(self, step: StepFeatures) -> str | None:
         """The words, or the call, with which a step ends the work."""
-        if step.role.ends:
-            return called_done(step.thought) or step.call_quote()
-        if not step.speaks_only or not step.thought.strip() or goes_on(step.thought):
-            return None
-        said = called_done(step.thought)
-        if said is None and self._states_answer(step):
-            said = step.thought_quote()
-        if said is None and self._calls >= _FEWEST_CALLS and self._calls >= _MOSTLY * self._spoken:
-            said = step.thought_quote()
-        return said
-
-    def _states_answer(self, step: StepFeatures) -> bool:
-        """Whether a message is an answer: it says so, or it is a few words right after a call, and nobody is there."""
-        size = len(step.thought)
-        if size > _LONGEST_ANSWER:
-            return False
-        return gives_answer(step.thought) or (size <= _FEW_WORDS and self._called and not self._reports.answered)
+        return self._endings.conclusion(step, answered=self._reports.answered > 0)
 
     def _remember(self, step: StepFeatures) -> None:
-        self._called = not step.speaks_only
+        self._endings.observe(step)
         if step.speaks_only:
-            self._spoken += 1
             return
-        self._calls += 1
+        self._ongoing.observe(step)
         role = step.role
         if role.notes or role.ends:
             return
         self._last = Check.of(step)
         self._known |= step.result_numbers
+        self._stumbled = (step.index, step.result_quote()) if step.failed else None
         if not self._informed:
             self._informed = role.changes or not brought_nothing(step)
             if role.looks or role.runs or role.searches or hands_over(step.action):
                 self._empty = (step.index, step.call_quote())
         self._follow(step, role)
+        if role.looks or role.runs:
+            self._dismissed = False
         if role.runs:
-            self._failure = (step.index, step.result_quote()) if speaks_against(step) else None
+            if speaks_against(step):
+                self._failure = (step.index, step.result_quote())
+            elif ran_nothing(step):
+                return
+            else:
+                self._failure = None
+                self._passed = self._passed or (self._wrote and step.result_size > 0)
             self._owned = self._looked_bad = False
             self._change = None
         elif role.writes:
+            self._wrote = True
             if not step.failed and not self._was_found(step):
                 # An editor shows what it wrote by itself; in a shell it was asked for.
                 self._looked = runs_commands(step.action) and (

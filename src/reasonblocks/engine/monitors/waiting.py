@@ -68,6 +68,11 @@ def _looks_at_progress(step: StepFeatures, moves: bool) -> bool:
     return (len(words) <= _FEW_WORDS or not _WAITS_FOR.isdisjoint(words)) and _is_under_way(record, moves)
 
 
+def is_under_way(record: str) -> bool:
+    """Whether a result says that something was begun and is not at its end."""
+    return _is_status(record) or _is_under_way(record, moves=False)
+
+
 def _is_status(record: str) -> bool:
     """Whether a short result says no more than that something has begun."""
     if len(record) > _SHORT_STATUS:
