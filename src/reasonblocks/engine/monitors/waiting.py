@@ -9,7 +9,7 @@ from .words import split
 _STATE = re.compile(r"\b(?:phase|stage|state|status)\W{1,6}([\w -]{1,30})", re.IGNORECASE)
 """A field of a record that says how far something is."""
 _ON_ITS_WAY = UNFINISHED | frozenset(
-    "accepted active await awaiting backlog begun delayed eta init initiated launched left line percent position "
+    "accepted await awaiting backlog begun delayed eta initiated launched left line percent position "
     "queue received remaining requested resuming shortly soon started transit underway unconfirmed warming "
     "working".split()
 )
@@ -36,6 +36,9 @@ _BEING_DONE = re.compile(
 )
 _SHARE = re.compile(r"\d\s?%|\b\d+ ?(?:/|of|out of) ?\d+\b")
 """How much of something is done."""
+_FILE = re.compile(r"\b\w+\.[a-z]\w{0,4}\b")
+_FIELDS = re.compile(r"[|\n;,]")
+_MOST_FIELDS = 2
 _FEW_WORDS = 3
 _LONGEST_REMARK = 16
 """Words of a thought that only says what it waits for."""
@@ -70,12 +73,15 @@ def _is_status(record: str) -> bool:
     """Whether a short result says no more than that something has begun."""
     if len(record) > _SHORT_STATUS:
         return False
-    words = split(record)
+    words = split(_FILE.sub(" ", record))
     if not _ENDED.isdisjoint(words):
         return False
     if not _ON_ITS_WAY.isdisjoint(words):
         return True
-    return _SHARE.search(record) is not None or _BEING_DONE.search(record) is not None
+    # Among other things, a share is only one of the things that are told.
+    return (len(_FIELDS.split(record)) <= _MOST_FIELDS and _SHARE.search(record) is not None) or _BEING_DONE.search(
+        record
+    ) is not None
 
 
 def _is_under_way(record: str, moves: bool) -> bool:
