@@ -74,13 +74,15 @@ class Accounts:
 
         `tells` if its call does nothing but tell, `again` if the same was done with the same result before.
         """
-        shown = step.result_words | step.result_numbers
-        news = shown & ~(known | step.given_words)
-        again = again or (bool(self._row) and step.role.looks and covered(shown, self._row[-1].words) >= _READ_BACK)
         writes = tells and not step.speaks_only
-        if not (writes or again or _is_idle(step, news)):
-            self._forget()
-            return None
+        again = again or (bool(self._row) and self._reads_back(step))
+        news = 0
+        if not (writes or again):
+            shown = _news(step, known) if _glances(step) else None
+            if shown is None or size(shown) > _NO_NEWS:
+                self._forget()
+                return None
+            news = shown
         found = None
         text = (
             f"{step.thought[:_LONGEST]}\n{step.arguments[:_LONGEST]}"
@@ -100,6 +102,11 @@ class Accounts:
         if not writes:
             self._shown |= news
         return found
+
+    def _reads_back(self, step: StepFeatures) -> bool:
+        """Whether a look shows what was told last."""
+        shown = step.result_words | step.result_numbers
+        return step.role.looks and covered(shown, self._row[-1].words) >= _READ_BACK
 
     def _told_again(self, now: _Account, known: WordSet) -> Reading | None:
         """What is to be said of an account, if it tells what the others in the row do and nothing else."""
@@ -126,15 +133,23 @@ class Accounts:
             self._gap = 0
 
 
-def _is_idle(step: StepFeatures, news: WordSet) -> bool:
-    """Whether a step neither did anything nor learnt more than a word or two."""
+def _glances(step: StepFeatures) -> bool:
+    """Whether a step does nothing that could teach much."""
     role = step.role
-    if role.waits or step.unfinished or step.result_size > _GLANCE or size(news) > _NO_NEWS:
+    if step.result_size > _GLANCE or role.waits or step.unfinished:
         return False
     if step.speaks_only:
-        return len(step.heard) <= _NOD and not step.result_numbers & news
+        return len(step.heard) <= _NOD
     # A shell may look at anything and learn nothing, but whoever opens one thing after the other by its name goes on.
     return role.looks and not (role.changes or role.runs) and (runs_commands(step.action) or not step.given)
+
+
+def _news(step: StepFeatures, known: WordSet) -> WordSet | None:
+    """What a result shows for the first time; `None` for a figure that a person gave."""
+    had = known | step.given_words
+    if step.speaks_only and step.result_numbers & ~had:
+        return None
+    return (step.result_words | step.result_numbers) & ~had
 
 
 def _account(step: StepFeatures, text: str, tells: bool) -> _Account | None:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from ..answers import Evidence
 from .base import Reading
-from .features import StepFeatures
+from .features import StepFeatures, quote
 
 _TURNS = 4
 """Changes: this, that, this again, that again."""
@@ -13,6 +13,8 @@ _MOST = 6
 _SCORES = (0.65, 0.75, 0.85)
 _LONGEST_RECEIPT = 300
 """Characters of a result that may tell two turns of one switch from each other."""
+_QUOTED = 300
+"""Characters of a call that are kept."""
 _MONITOR = "semantic_loop"
 
 
@@ -21,7 +23,8 @@ class _Change(NamedTuple):
     tool: bytes
     call: bytes
     result: bytes
-    quote: str
+    said: str
+    """The beginning of it."""
 
 
 class Undoing:
@@ -45,7 +48,7 @@ class Undoing:
         if step.failed or step.speaks_only or not (role.changes or (role.unknown and step.result_size)):
             return None
         receipt = step.result if step.result_size <= _LONGEST_RECEIPT else b""
-        now = _Change(step.index, step.tool, step.call, receipt, step.call_quote())
+        now = _Change(step.index, step.tool, step.call, receipt, f"{step.action} {step.arguments[:_QUOTED]}")
         last = [one for one in self._changes if step.index - one.at <= _MOST_STEPS][1 - _MOST :]
         self._changes = [*last, now]
         turns = self._turns()
@@ -53,7 +56,7 @@ class Undoing:
             return None
         row = self._changes[-turns:]
         reason = f"The same two changes were made in turns, {turns} in all, so that each undoes the last one."
-        evidence = Evidence(_MONITOR, reason, [one.at for one in row], [row[-2].quote, row[-1].quote])
+        evidence = Evidence(_MONITOR, reason, [one.at for one in row], [quote(row[-2].said), quote(row[-1].said)])
         return Reading(_SCORES[min(turns - _TURNS, len(_SCORES) - 1)], evidence)
 
     def _turns(self) -> int:
