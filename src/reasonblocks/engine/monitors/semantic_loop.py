@@ -178,11 +178,11 @@ def _score(reading: Reading) -> float:
 
 
 def _thought_again(earlier: Done, now: Done, step: StepFeatures) -> bool:
-    """Whether a thought beside a call was thought before; beside a look that shows the very same, in any words."""
+    """Whether a thought beside a call was thought before; beside a search that finds the very same, in any words."""
     if earlier.thought == now.thought:
         return True
-    same_look = now.lookup and earlier.lookup and now.result == earlier.result
-    return same_look and covered(step.thought_words, earlier.thought_words) >= _SAME_THOUGHT
+    same_finds = now.searches and earlier.searches and now.result == earlier.result
+    return same_finds and covered(step.thought_words, earlier.thought_words) >= _SAME_THOUGHT
 
 
 def _is_untold(step: StepFeatures) -> bool:
