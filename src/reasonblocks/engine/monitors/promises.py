@@ -5,6 +5,7 @@ nothing but a nod in between, waits for nobody.
 """
 
 from ..answers import Evidence
+from .announcements import announces
 from .base import Reading
 from .features import StepFeatures, quote
 from .quick import lower, quick
@@ -85,4 +86,5 @@ def _is_promise(step: StepFeatures) -> bool:
         return False
     if len(step.heard) > _NOD or step.result_numbers:
         return False
-    return _PROMISES.are_in(lower(step.thought).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
+    text = lower(step.thought).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    return _PROMISES.are_in(text) and not announces(text)  # to sum something up is no deed
