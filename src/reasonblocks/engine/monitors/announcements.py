@@ -5,6 +5,7 @@ to be one, also where it picks other facts than the account before it.
 """
 
 from .quick import lower, quick
+from .words import word_set
 
 _BEGINNING = 110
 """Characters in which a summary is announced."""
@@ -23,6 +24,17 @@ _ANNOUNCES = quick(
     r"|where (?:i|matters|things|we) (?:am|are|stand|stands)"
     rf"|what (?:i|is|we)(?:'ve)? (?:\w+ )?{_KNOW}|what's (?:\w+ )?known"
 )
+ABOUT_SAYING = word_set(
+    "account again already altogether arrive background basic basically brief briefly bring case clear clearly collect "
+    "conclude conclusion condense confirm consider context current currently detail digest established essence "
+    "essentially everything fact far finally finding follow found gather gathered gist go going ground hold key know "
+    "known knowledge learn learned learnt list main mean mention mentioned moment note noted overall overview "
+    "paragraph part picture piece point position present progress put question quick quickly read reading "
+    "recall recap recapitulate refresh relevant remain remember repeat rephrase report restate result review run say "
+    "short simply situation stand standing state stated status step stock sum summarise summarize summary summing "
+    "take tell terms thing thus time together total understand understanding understood whole word work write".split()
+)
+"""Words about saying, which say nothing themselves."""
 
 
 def announces(text: str) -> bool:

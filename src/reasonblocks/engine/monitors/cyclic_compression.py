@@ -13,10 +13,12 @@ from operator import or_
 import msgspec
 
 from ..answers import Evidence
-from .announcements import announces
+from .accounts import Accounts
+from .announcements import ABOUT_SAYING, announces
 from .base import Fading, MonitorState, Reading
 from .features import StepFeatures, quote
 from .memory import Remembered
+from .notebooks import keeps_notes, says_back, writes_notes
 from .roles import role_of
 from .words import WordSet, alike, covered, number_set, size, split, word_set
 
@@ -61,24 +63,6 @@ _SPECIFIC = re.compile(r"`[^`\n]{2,60}`|[\w./-]{0,40}\w[./_]\w[\w./-]*|\d+|(?<=[
 _SPECIFICS = 2
 _LISTS = re.compile(r"[\w -]{1,40} (?:list|show|status)$", re.MULTILINE)
 """A command that only tells how things are, whatever its first words can do besides."""
-_NOTES = re.compile(r"todo|notes?(?![a-z])|memo(?![a-z])|scratchpad", re.IGNORECASE)
-_NOTEBOOK = re.compile(
-    r"(?:^|>\s{0,3})[\w./~-]{1,120}\.(?:adoc|log|md|org|rst|txt)(?=\s*(?:$|<))", re.IGNORECASE | re.MULTILINE
-)
-"""A file for people that something is written to."""
-_NOTEBOOKS = (".adoc", ".log", ".md", ".org", ".rst", ".txt")
-"""One of these is in whatever matches and is written in ASCII."""
-_ABOUT_SAYING = word_set(
-    "account again already altogether arrive background basic basically brief briefly bring case clear clearly collect "
-    "conclude conclusion condense confirm consider context current currently detail digest established essence "
-    "essentially everything fact far finally finding follow found gather gathered gist go going ground hold key know "
-    "known knowledge learn learned learnt list main mean mention mentioned moment note noted overall overview "
-    "paragraph part picture piece point position present progress put question quick quickly read reading "
-    "recall recap recapitulate refresh relevant remain remember repeat rephrase report restate result review run say "
-    "short simply situation stand standing state stated status step stock sum summarise summarize summary summing "
-    "take tell terms thing thus time together total understand understanding understood whole word work write".split()
-)
-"""Words about saying, which say nothing themselves."""
 
 
 class CyclicCompression:
@@ -105,7 +89,7 @@ class _Said(msgspec.Struct, frozen=True, gc=False):
 
 
 class _State:
-    __slots__ = ("_again", "_brought", "_done", "_fading", "_gap", "_known", "_said")
+    __slots__ = ("_accounts", "_again", "_brought", "_done", "_fading", "_gap", "_known", "_said")
 
     def __init__(self, task: str) -> None:
         self._said: deque[_Said] = deque(maxlen=WINDOW)
@@ -120,10 +104,12 @@ class _State:
         self._gap = 0
         self._brought: deque[WordSet] = deque(maxlen=2)
         """What the last thoughts had brought up."""
+        self._accounts = Accounts(CyclicCompression.name)
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
-        notes = step.role.notes or _writes_notes(step)
+        own = step.role.notes or says_back(step)
+        notes = own or writes_notes(step)
         said = _said(step, notes)
         tells = size(said.words) >= (_FEWEST_IN_A_ROW if self._again else _fewest_words(step, notes))
         earlier = None
@@ -133,7 +119,13 @@ class _State:
         elif tells and (notes or all(one.text != said.text for one in self._said)):
             earlier = self._restated(said)
             self._count(step.index, earlier is not None)
-        reading = self._fading.next(None if earlier is None else self._found(step, earlier))
+        found = None if earlier is None else self._found(step, earlier)
+        retold = self._accounts.observe(
+            step, own or keeps_notes(step), (step.call, step.result) in self._done, self._known.words
+        )
+        if retold is not None and (found is None or retold.score > found.score):
+            found = retold
+        reading = self._fading.next(found)
         if tells:
             self._said.append(said)
         self._known.add(said.words | step.result_words | step.result_numbers | _named(step))
@@ -222,20 +214,6 @@ class _State:
         )
 
 
-def _writes_notes(step: StepFeatures) -> bool:
-    """Whether a list or a text for people is written down: an account of things changes none of them."""
-    if not step.role.changes:
-        return False
-    if _NOTES.search(step.action):
-        return True
-    if size(step.call_words) < _FEWEST_BESIDE_A_CALL:
-        return False
-    text = step.arguments
-    if text.isascii() and not any(map(text.lower().__contains__, _NOTEBOOKS)):
-        return False
-    return _NOTEBOOK.search(text) is not None
-
-
 def _said(step: StepFeatures, notes: bool) -> _Said:
     words, numbers, text = step.thought_words, step.thought_numbers, step.thought
     if notes and not step.speaks_only and not _is_list(step.arguments):
@@ -243,7 +221,7 @@ def _said(step: StepFeatures, notes: bool) -> _Said:
         numbers |= number_set(step.given)
         text = text or step.arguments
     words |= numbers
-    return _Said(step.index, words ^ (words & _ABOUT_SAYING), numbers, text[:_LONGEST_TEXT])
+    return _Said(step.index, words ^ (words & ABOUT_SAYING), numbers, text[:_LONGEST_TEXT])
 
 
 def _named(step: StepFeatures) -> WordSet:
@@ -276,7 +254,7 @@ def _is_news(said: _Said, new: WordSet, likeness: float, known: WordSet) -> bool
     if brought > min(_MOST_NEW, max(share * words, min(_FEW_NEW, words / 2))):
         return True
     named = _SPECIFIC.findall(said.text)
-    return len(named) < _SPECIFICS or word_set(split(" ".join(named))) & ~(known | _ABOUT_SAYING) != 0
+    return len(named) < _SPECIFICS or word_set(split(" ".join(named))) & ~(known | ABOUT_SAYING) != 0
 
 
 def _specifics(text: str) -> WordSet:

@@ -56,6 +56,7 @@ class Done(msgspec.Struct, gc=False):
     """The same for arguments that differ in blanks, marks and capital letters alone."""
     thought: int
     """The same for the same thought."""
+    thought_words: WordSet
     target: bytes
     terms: Terms
     """The words of the call."""
@@ -121,6 +122,7 @@ def done(step: StepFeatures, changes_before: int) -> Done:
         crc32(arguments),
         crc32(arguments.lower().translate(None, _ORNAMENTS)),
         crc32(step.thought.encode("utf-8", "surrogatepass")),
+        step.thought_words,
         step.target,
         step.terms,
         (step.thought_words, step.thought_numbers) if speaks else None,

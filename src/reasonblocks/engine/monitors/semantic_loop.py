@@ -16,10 +16,13 @@ from .consents import Consents
 from .doings import Done, done
 from .failing import Failing
 from .features import StepFeatures, quote
+from .promises import Promises
 from .repetition import SAME_FINDINGS, repetition, same_call, same_result
 from .roles import runs_commands
+from .undoing import Undoing
+from .vain import Vain
 from .waiting import waits
-from .words import size
+from .words import covered, size
 
 WINDOW = 12
 """Steps that are compared."""
@@ -33,6 +36,8 @@ _FEWEST_SPOKEN = 8
 """Words of a message that is worth comparing."""
 _SAYS_MUCH = 12
 """Words of a thought: whoever says much may yet get on, and whether that is so is for another monitor to see."""
+_SAME_THOUGHT = 0.5
+"""Of the words of a thought."""
 _SENTENCE = re.compile(r"[`\"']?[A-Z`][\w`'\u2019.]*,? [\w`(]")
 """How no command begins."""
 _WAITING = 2
@@ -52,7 +57,17 @@ class SemanticLoop:
 
 
 class _State:
-    __slots__ = ("_changes", "_complaints", "_consents", "_fading", "_failing", "_window")
+    __slots__ = (
+        "_changes",
+        "_complaints",
+        "_consents",
+        "_fading",
+        "_failing",
+        "_promises",
+        "_undoing",
+        "_vain",
+        "_window",
+    )
 
     def __init__(self) -> None:
         self._window: deque[Done] = deque(maxlen=WINDOW)
@@ -60,11 +75,15 @@ class _State:
         self._complaints = Complaints(AGAIN)
         self._consents = Consents()
         self._failing = Failing()
+        self._promises = Promises()
+        self._undoing = Undoing()
+        self._vain = Vain()
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
         remarks = self._complaints.listen(step)
-        other = self._consents.observe(step) or self._failing.observe(step)
+        others = (self._consents, self._failing, self._vain, self._promises, self._undoing)
+        other = max([found for one in others if (found := one.observe(step))], key=_score, default=None)
         if len(remarks) >= _COMPLAINED:
             other = _complained_of(remarks)
         now = done(step, self._changes)
@@ -105,7 +124,7 @@ class _State:
     def _found(self, step: StepFeatures, now: Done, same: list[tuple[Done, float]]) -> Reading:
         """The worst that can be said of it: how often the same was done, since the step where that counts most."""
         patience = 1.0
-        if size(step.thought_words) >= _SAYS_MUCH and not any(one.thought == now.thought for one, _ in same):
+        if size(step.thought_words) >= _SAYS_MUCH and not any(_thought_again(one, now, step) for one, _ in same):
             patience = SAME_FINDINGS
         waiting = self._waits(step, now, same[-1][0])
         best, since, times = 0.0, 0, 0.0
@@ -152,6 +171,18 @@ def _complained_of(remarks: list[tuple[int, str]]) -> Reading:
     reason = f"The person has said {len(remarks)} times within a few messages that this was asked or answered already."
     quotes = [quote(remark) for _, remark in remarks]
     return Reading(_ANNOYED, Evidence(SemanticLoop.name, reason, [index for index, _ in remarks], quotes))
+
+
+def _score(reading: Reading) -> float:
+    return reading.score
+
+
+def _thought_again(earlier: Done, now: Done, step: StepFeatures) -> bool:
+    """Whether a thought beside a call was thought before; beside a search that finds the very same, in any words."""
+    if earlier.thought == now.thought:
+        return True
+    same_finds = now.searches and earlier.searches and now.result == earlier.result
+    return same_finds and covered(step.thought_words, earlier.thought_words) >= _SAME_THOUGHT
 
 
 def _is_untold(step: StepFeatures) -> bool:

@@ -9,7 +9,7 @@ from .words import split
 _STATE = re.compile(r"\b(?:phase|stage|state|status)\W{1,6}([\w -]{1,30})", re.IGNORECASE)
 """A field of a record that says how far something is."""
 _ON_ITS_WAY = UNFINISHED | frozenset(
-    "accepted active await awaiting backlog begun delayed eta init initiated launched left line percent position "
+    "accepted await awaiting backlog begun delayed eta initiated launched left line percent position "
     "queue received remaining requested resuming shortly soon started transit underway unconfirmed warming "
     "working".split()
 )
@@ -38,6 +38,9 @@ _SHARE = re.compile(r"\d\s?%|\b\d+ ?(?:/|of|out of) ?\d+\b")
 """How much of something is done."""
 _FILE_NAME = re.compile(r"[\w-]+\.[a-z]\w{0,5}\b")
 """`queue.py` is in a list of files, and says nothing of how far something is."""
+_FIELDS = re.compile(r"[|\n;,]")
+_MOST_FIELDS = 2
+"""A share that stands among more than so many things is only one of the things that are told."""
 _FEW_WORDS = 3
 _LONGEST_REMARK = 16
 """Words of a thought that only says what it waits for."""
@@ -82,7 +85,9 @@ def _is_status(record: str) -> bool:
         return False
     if not _ON_ITS_WAY.isdisjoint(words):
         return True
-    return _SHARE.search(record) is not None or _BEING_DONE.search(record) is not None
+    if _SHARE.search(record) and len(_FIELDS.split(record)) <= _MOST_FIELDS:
+        return True
+    return _BEING_DONE.search(record) is not None
 
 
 def _is_under_way(record: str, moves: bool) -> bool:
