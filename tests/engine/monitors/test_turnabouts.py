@@ -75,6 +75,8 @@ NOT_TURNED = {
     "a plan": ("I need to check `fold_rows`.", "I do not need to check `fold_rows`."),
     "another time": ("`test_spool` passed before my change.", "`test_spool` fails."),
     "what is handed over": ("`marks` is passed to `fold_rows`.", "`fold_rows` fails on `marks`."),
+    "in one case": ("When the disk is full, `spool` must stop.", "`spool` must not stop."),
+    "told apart by what is done": ("`spool.mark` called here.", "`spool.mark` is not called."),
     "which one": ("The local copy is here.", "The global copy is there."),
 }
 

@@ -77,6 +77,9 @@ _FEW_WORDS = 6
 _HAPPENS = frozenset("called comes executed happens is run runs started starts takes place written".split())
 _YEAR = re.compile(r"\b(?:1[5-9]|20)\d\d\b")
 _IS = frozenset("are is was were".split())
+_TO_BE = DENIALS | _IS | frozenset("be been being get gets got has have remain remains s stay stays".split())
+_CASES = frozenset("once when whenever".split())
+"""What is so in one case need not be so in another."""
 _PLANS = (["ll"], ["will"], ["want"], ["should"])
 _TO_COME = frozenset("going ll let me need should to want will".split())
 _OTHERS = OTHER_ONE - {"available", "both", "current", "each", "every", "left", "rest", "return"}
@@ -105,6 +108,8 @@ def positions_in(sentence: str) -> tuple[Position, ...]:
     """The positions that a sentence takes."""
     words = split(sentence)
     if not 2 < len(words) <= LONGEST or sentence.rstrip()[-1:] in ("?", ":") or not CONDITIONS.isdisjoint(words):
+        return ()
+    if not _CASES.isdisjoint(words):
         return ()
     bare = _QUOTED.sub(" _ ", sentence)
     if (
@@ -240,6 +245,8 @@ def _is_said(words: list[str], place: int, matter: str) -> bool:
         return before[-1:] in (["a"], ["an"], ["no"]) and not _IS.isdisjoint(before)
     if matter == NORM or matter in NORMS:
         return "only" not in words and "except" not in words
+    if words[place].endswith("ed") and matter != "passes" and _TO_BE.isdisjoint(words[max(0, place - _NEAR) : place]):
+        return False  # `the value called in`
     if words[place] in HELPS:
         return following != "been" and following[-2:] != "ed" and following not in NEGATES
     return words[place] not in HANDS or following not in OVER
