@@ -23,6 +23,11 @@ APPEALING = frozenset("above already as before earlier know like previously reca
 """Without one of these words there is no appeal in a text that is written in ASCII."""
 
 
+_WARNING = re.compile(r"\b(?:be|is) (?:an? )?(?:\w+ )?mistake\b", re.IGNORECASE)
+"""What would be a mistake is none that was made."""
+
+
 def without_appeal(text: str) -> str:
-    """A sentence without its appeals, so that these are not taken for a change of mind."""
-    return APPEAL.sub("", text)
+    """A sentence without its appeals and warnings, so that these are not taken for a change of mind."""
+    text = APPEAL.sub("", text)
+    return _WARNING.sub("", text) if "mistake" in text else text

@@ -23,6 +23,7 @@ from .records import Records
 from .remarks import Remark, Remarks, remarks_of
 from .restatements import Restatements, one_number_apart
 from .standing import Event, Standing
+from .turnabouts import Turnabouts
 from .turns import TURNS
 from .wordings import LONGEST_QUOTED
 from .words import Phrases, WordSet, number_set, overlap, phrases, size, split, token_set, word_set
@@ -109,13 +110,11 @@ class ClaimContradiction:
 
 
 class _State:
-    __slots__ = ("_disputes", "_fading", "_failure", "_happened", "_records", "_remarks", "_restated", "_standing")
+    __slots__ = ("_fading", "_failure", "_happened", "_opposing", "_remarks", "_restated")
 
     def __init__(self, task: str) -> None:
         self._restated = Restatements(task)
-        self._standing = Standing()
-        self._disputes = Disputes()
-        self._records = Records()
+        self._opposing = Standing(), Disputes(), Records(), Turnabouts()
         self._remarks = Remarks()
         self._happened: deque[_Happened] = deque(maxlen=_MOST_STEPS)
         self._failure: tuple[int, str] | None = None
@@ -145,8 +144,7 @@ class _State:
     def _opposed(self, step: StepFeatures, remarks: list[Remark]) -> Reading | None:
         """What is held of a thing against what was held of it before, in whatever words."""
         event = Event.of(step)
-        opposites = self._standing.next(event, remarks) + self._disputes.next(event, remarks)
-        for opposite in opposites + self._records.next(event, remarks):
+        for opposite in [found for memory in self._opposing for found in memory.next(event, remarks)]:
             said = (_AGO if opposite.question == DONE else _YET).sub("", without_appeal(opposite.text))
             if not _acknowledged(without_appeal(step.thought), said, opposite.earlier):
                 reason = f"{_REASONS['opposite']}, and nothing about it was learned since step {opposite.at}."

@@ -130,6 +130,11 @@ def says_something(word: str) -> bool:
     return len(word) >= 3 and word not in _SAYS_NOTHING and not word.isdigit()
 
 
+def is_of_any_task(root: str) -> bool:
+    """Whether a stem is that of a word which any agent uses for any task."""
+    return root in _any_task
+
+
 def place(word: str, places: int) -> int:
     """One of so many places, always the same for the same word."""
     return crc32(word.encode("utf-8", "surrogatepass")) % places

@@ -13,6 +13,7 @@ from .claim_words import ATTRIBUTES, CONDITIONS, GUESSES, HOW_MANY, NOT_A_CLAIM,
 from .clause_values import WORDS_BY_KIND
 from .lexicon import PerWord, token_bit, united, word_bits
 from .opposites import DENIES, EXCLUSIVE, SAME
+from .position_phrases import DENIED_MATTERS, MATTERS
 from .signed_words import LINES, NEGATES, PROOF, THERE, says_opposite
 from .stance_words import ANSWERS, ASKED, DENYING, QUESTION_BITS, VALUED
 from .turns import TURNING
@@ -21,12 +22,12 @@ from .words import WordSet
 TURNS, VALUE, ONLY, VERB, NO_CLAIM, DIGIT, CONDITION, GUESS, OPPOSES, ANSWER, STATE, SPEAKER, APPEALS = (
     1 << place for place in range(13)
 )
-COUNTERS, NAMELESS, CHANGE = 1 << 13, 1 << 14, 1 << 15
+COUNTERS, NAMELESS, CHANGE, SIDED = 1 << 13, 1 << 14, 1 << 15, 1 << 16
 """A word that turns a sentence round, gives a value, tells of the only one, is a verb, makes it no claim, has a digit;
 one of a condition or a guess; one that opposes, or gives an answer, or a state; who speaks; one of an appeal to
 what was said before; one that says the opposite of another, or tells without a name what is spoken of; one that tells
-of a change."""
-_KINDS_FROM = 16
+of a change; one that takes a side on some matter."""
+_KINDS_FROM = 17
 """From here on a mark for each kind of value that a word may give."""
 KINDS = ((1 << len(WORDS_BY_KIND)) - 1) << _KINDS_FROM
 _NUMBER = 1 << _KINDS_FROM
@@ -58,6 +59,7 @@ _CLASSES = (
     (NEGATES, COUNTERS),
     (RANKS | set(LINES[PROOF]) | THERE, NAMELESS),
     (TURNING, CHANGE),
+    (MATTERS.keys() | DENIED_MATTERS.keys(), SIDED),
     *((words, _NUMBER << place) for place, words in enumerate(WORDS_BY_KIND)),
 )
 

@@ -70,6 +70,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
     at: int
     changed: bool
+    ran: bool
     given: set[str]
     result: str
     heard: WordSet
@@ -83,7 +84,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
         if step.failed and not step.role.runs:
             changed = False  # what was refused has changed nothing; a script may have done a part of it
         result = step.observation[:_LONGEST_RESULT]
-        return cls(step.index, changed, step.given, result, step.result_words, step.speaks_only)
+        return cls(step.index, changed, step.role.runs, step.given, result, step.result_words, step.speaks_only)
 
 
 class _Pair(NamedTuple):

@@ -4,8 +4,8 @@ A change of code is open until something is run after it. One whose own result s
 proof, and neither does what is no code: a word in a manual, a figure that some other result had shown. What did not
 work has to be looked at again after a change, and an answer has to come from somewhere. Where somebody is told that an
 order was changed, a call must have changed it, and its result must not leave that open. Whoever names such a gap is
-honest, unless it was left by choice, or is passed over with a guess (`waivers`, `dismissals`). A step ends the work if it
-hands it in, says so, gives the answer, or is the first without a call in a run of calls.
+honest, unless it was left by choice, or is passed over with a guess (`waivers`, `dismissals`). A step ends the work if
+it hands it in, says so, gives the answer, or is the first without a call in a run of calls.
 """
 
 from ..answers import Evidence

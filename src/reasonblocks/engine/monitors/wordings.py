@@ -14,6 +14,7 @@ from .appeals import APPEAL
 from .claim_words import ANY_ONE, FILLS, POINTS_BACK, THE_ONE
 from .claims import Claim, claims_of
 from .figures import Figure, figures_in, last_id
+from .lexicon import united
 from .marks import (
     ANSWER,
     APPEALS,
@@ -26,6 +27,7 @@ from .marks import (
     NO_CLAIM,
     ONLY,
     OPPOSES,
+    SIDED,
     SPEAKER,
     SPEAKERS,
     STATE,
@@ -37,6 +39,9 @@ from .marks import (
 from .opposites import NEGATES
 from .points import LONGEST as LONGEST_POINT
 from .points import TELLS_TO
+from .position_phrases import DENIED_MATTERS, DONE_BY_US, MATTERS, NORM_BITS, reversed_sides
+from .position_words import DENIALS
+from .positions import LONGEST as LONGEST_POSITION
 from .signed_words import LINES, idea_of
 from .signed_words import NEGATES as DENIES_NEXT
 from .stances import LONGEST as LONGEST_STANCE
@@ -119,6 +124,8 @@ class Wording(msgspec.Struct, eq=False, gc=False):
     """Those of the ideas that it may deny, or say the opposite of."""
     kinds: int
     """A mark for each kind of value that it may give."""
+    matters: int
+    """A mark for each matter on which it may take a side."""
     _appeals: bool | None
     answers: int = UNREAD
     """Of the questions those that it does answer, once that was found out."""
@@ -203,6 +210,7 @@ def _read(text: str, words: list[str]) -> Wording:
         bits & ~FILLS if may_state and bits & FILLS else bits,
         _turned(words) if may_state and marks & COUNTERS else 0,
         marks & KINDS | (' "' in text or " '" in text) if may_state else 0,
+        _matters(text, words, marks) if marks & SIDED and len(words) <= LONGEST_POSITION else 0,
         None if marks & APPEALS or not ascii_only else False,
     )
 
@@ -211,6 +219,19 @@ def _folded(bits: WordSet) -> int:
     for half in (1_024, 512, 256, 128):
         bits |= bits >> half
     return bits & _SKETCH
+
+
+def _matters(text: str, words: list[str], marks: int) -> int:
+    """The matters on which a sentence may take a side, given that it may take one at all."""
+    if marks & CONDITION or text.lstrip()[:1] in _LISTS or text[-1:] in ":?" or text.startswith("    "):
+        return 0
+    matters = united(words, MATTERS)
+    if marks & OPPOSES and not DENIALS.isdisjoint(words):
+        matters |= united(words, DENIED_MATTERS)
+        matters |= reversed_sides(matters)
+    if not marks & SPEAKER:
+        return matters & ~DONE_BY_US
+    return matters & ~NORM_BITS if "i" in words[:2] else matters
 
 
 def _has_parts(text: str, words: list[str]) -> bool:
