@@ -180,3 +180,13 @@ def test_c14_a_remark_about_money_that_goes_back_is_no_complaint() -> None:
         step("The Heron has a sunroof.", observation="And how much will go back to my wife?"),
     ]
     assert _drift([*RENTER, *talk], RENTAL) < FIRES
+
+
+def test_c14_the_same_edit_made_to_one_file_after_the_other_is_work_on_many() -> None:
+    """None of the files is the task's, but nothing else is made of them than what was made of the first one."""
+    line = "# -*- coding: utf-8 -*-"
+    edits = [
+        step(f"Adding the first line to {name}.py.", "bash", command=f"sed -i '1i {line}' bin/{name}.py")
+        for name in "archive cleanup mirror publish".split()
+    ]
+    assert _drift([*ON_TASK, *edits]) < FIRES
