@@ -23,7 +23,11 @@ _LONGEST = 2_000
 """Characters of a text that are looked at."""
 _REQUEST = "please"
 """Whoever asks for something gives no account."""
-_NAMES = re.compile(r"`[^`\n]{2,60}`|[\w/.#-]{0,60}\w[./_]\w[\w./-]*|#?\w{0,40}\d[\w.:-]*|(?<=[a-z,:(=|] )[A-Z][\w'-]+")
+# Each look-behind allows one attempt per run of signs: without it every letter of every word begins one.
+_NAMES = re.compile(
+    r"`[^`\n]{2,60}`|(?<![\w/.#-])[\w/.#-]{0,60}\w[./_]\w[\w./-]*|(?<!\w)#?\w{0,40}\d[\w.:-]*"
+    r"|(?<=[a-z,:(=|] )[A-Z][\w'-]+"
+)
 """What names a certain thing."""
 _FEWEST_NAMES, _FEWEST_THINGS = 2, 3
 """Names in an account, and words they have together."""

@@ -1,6 +1,7 @@
 """Phrases that say as much as a word does, and by which words a sentence may take a side on which matter."""
 
 import re
+from collections.abc import Set
 
 from .position_words import APPEARS, EXAMINES, FIRST, NORM, NORMS, ORDER, QUANTITIES, SIDES
 
@@ -116,6 +117,11 @@ for _entry in _PHRASES.strip().replace("\n |", "|").replace("\n ", " ").splitlin
     _knowns = _known.replace("TROUBLE", _TROUBLE.replace("|", " ")).split()
     _compiled = re.compile(rf"\b(?:{_pattern.replace('TROUBLE', _TROUBLE)}){'' if '(?=' in _pattern else _END}")
     PHRASES.append((frozenset(_knowns) - {"DENIED"}, "DENIED" in _knowns, _word, _compiled))
+_BY_WORD: dict[str, list[int]] = {}
+"""The places of the phrases that a word may be a part of."""
+for _place, _phrase in enumerate(PHRASES):
+    for _part in _phrase[0]:
+        _BY_WORD.setdefault(_part, []).append(_place)
 _places: dict[str, int] = {}
 _ALL = 64
 """Matters are not more than that."""
@@ -158,3 +164,10 @@ for _word in EXAMINES:
     MATTERS[_word] |= _bit("did", 1)
 DONE_BY_US = _bit("did", 1) | _bit("did", -1)
 NORM_BITS = _bit(NORM, 1) | _bit(NORM, -1)
+
+
+def phrases_for(words: Set[str], *, denied: bool) -> list[tuple[re.Pattern[str], str]]:
+    """The phrases that a sentence with these words may have, each with the word that stands for it."""
+    places = sorted({place for word in _BY_WORD.keys() & words for place in _BY_WORD[word]})
+    found = [PHRASES[place] for place in places]
+    return [(pattern, word) for _, denies, word, pattern in found if denied or not denies]

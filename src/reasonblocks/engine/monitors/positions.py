@@ -13,7 +13,7 @@ from .claim_words import CONDITIONS, OTHER_ONE, supposes_a_case
 from .lexicon import says_something
 from .opposites import NEGATES
 from .points import TELLS_TO
-from .position_phrases import PHRASES
+from .position_phrases import phrases_for
 from .position_words import (
     ALLOWED,
     APPEARS,
@@ -124,11 +124,7 @@ def positions_in(sentence: str) -> tuple[Position, ...]:
 
 def _positions(sentence: str, all_words: frozenset[str]) -> Iterator[Position]:
     denied = not DENIALS.isdisjoint(all_words)
-    phrases = [
-        (pattern, word)
-        for known, denies, word, pattern in PHRASES
-        if not known.isdisjoint(all_words) and (not denies or denied)
-    ]
+    phrases = phrases_for(all_words, denied=denied)
     before_change = not IN_BEFORE.isdisjoint(all_words)
     names: frozenset[str] = frozenset()
     parts = (_PARTS if all_words.isdisjoint(_IN_JOINS) else _JOINED_PARTS).split(sentence)
