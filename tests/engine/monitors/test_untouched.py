@@ -13,6 +13,7 @@ TASK = "I would like to book a table for four on Friday evening."
 SERVED = [
     step("Which restaurant may it be?", observation="The Lantern in Mill Street."),
     step("", "find_restaurant", '{"restaurant": "lantern", "street": "Mill Street"}', name="Lantern"),
+    step("", "calculate", "8", expression="4 * 2"),
     step("At what time on Friday?", observation="At eight, please."),
     step("", "get_free_tables", '{"friday": ["19:00", "20:00"]}', restaurant="lantern"),
     step("There is a table at 20:00. Whose name is it for?", observation="Okafor."),
@@ -29,6 +30,7 @@ POKED = [
 BOOKED = step("Your table at the Lantern is booked for Friday at 20:00.", observation="Thank you.")
 USED = step("The table is booked. There is a garage, the Harbour, with free spaces.", observation="Thank you.")
 DOWN = [step("", one.action, "Error: service unavailable", name="lantern") for one in POKED]
+OTHER_TOOLS = [one for one in POKED if one.action != "calculate"] + [step("", "read_meter", "7310 kWh", meter="north")]
 ONE_TOOL = [
     step("", "get_event", f'{{"event": "{name}"}}', name=name) for name in ("tasting", "brunch", "quiz", "choir")
 ]
@@ -49,8 +51,8 @@ def test_c14_look_ups_that_the_next_message_has_nothing_of_are_sprawl() -> None:
 
 @pytest.mark.parametrize(
     "steps",
-    [[*POKED, USED], [*DOWN, BOOKED], [*ONE_TOOL, BOOKED], [*POKED[:2], BOOKED]],
-    ids=["used", "failed", "of one kind", "few"],
+    [[*POKED, USED], [*DOWN, BOOKED], [*ONE_TOOL, BOOKED], [*OTHER_TOOLS, BOOKED], [*POKED[:3], BOOKED]],
+    ids=["used", "failed", "of one kind", "of another business", "few"],
 )
 def test_c14_look_ups_that_are_used_or_could_not_be_are_none(steps: list[ObservedStep]) -> None:
     """One thing that is used explains why it was looked for."""
@@ -87,6 +89,10 @@ RETRIED = [
     step("", "web_search", "nothing", query="Vester Holm ferry newspaper archive"),
     step("", "web_search", "nothing", query="Estrid newspaper archive 1932"),
 ]
+LISTED = [
+    step("", "visit_page", f"The ship {name}", url=f"https://ships.example/list/{name}")
+    for name in ("Astrid", "Birgit", "Carla", "Dagny")
+]
 ANSWER = step("", "final_answer", "ok", answer="The ferry Estrid began its service in 1932.")
 WIDE = step(
     "", "final_answer", "ok", answer="1932; the longship, the puffin, the foghorn and caraway bread came later."
@@ -95,8 +101,8 @@ WIDE = step(
 
 @pytest.mark.parametrize(
     ("steps", "fires"),
-    [([*BROWSED, ANSWER], True), ([*BROWSED, WIDE], False), ([*RETRIED, ANSWER], False)],
-    ids=["never used", "used", "one question in other words"],
+    [([*BROWSED, ANSWER], True), ([*BROWSED, WIDE], False), ([*RETRIED, ANSWER], False), ([*LISTED, ANSWER], False)],
+    ids=["never used", "used", "one question in other words", "a list"],
 )
 def test_c14_pages_that_no_answer_needs_are_sprawl(steps: list[ObservedStep], fires: bool) -> None:
     """Searches each about another thing are for nothing if the answer has none of it."""

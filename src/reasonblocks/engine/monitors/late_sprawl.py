@@ -25,7 +25,7 @@ _MOST_HINT = 0.34
 _BEGINS = 0.5
 """A step that is shown begins at least so much."""
 _MOST_QUOTES = 3
-_UNTOUCHED, _DIVERTED = 0.8, 0.75
+_UNTOUCHED, _DIVERTED = 0.65, 0.7
 """Look-ups in a row that were for nothing; questions by the way that a person wants to get back from."""
 
 

@@ -16,7 +16,7 @@ from .words import WordSet
 
 _LATE = 8
 """Before this step a run still finds out what it has to deal with."""
-_MOST_CALLS = 12
+_MOST_CALLS, _MOST_TOOLS = 12, 1_000
 _FEWEST_CALLS, _FEWEST_TOOLS = 4, 3
 """For a person: so many look-ups in a row, with so many tools..."""
 _FEWEST_GOT = 3
@@ -52,7 +52,7 @@ class LookUp(msgspec.Struct, frozen=True, gc=False):
 class Untouched:
     """The look-ups since something was said, done or handed in."""
 
-    __slots__ = ("_answered", "_known", "_numbers", "_row", "_spoken")
+    __slots__ = ("_answered", "_known", "_numbers", "_row", "_spoken", "_tools")
 
     def __init__(self, task: str) -> None:
         self._known: TopicSet = topic_of_task(task)[0]
@@ -63,6 +63,8 @@ class Untouched:
         self._row: deque[LookUp] = deque(maxlen=_MOST_CALLS)
         self._answered = False
         """Whether a person takes part."""
+        self._tools: set[bytes] = set()
+        """What was called before the row."""
 
     def observe(self, step: StepFeatures) -> list[LookUp] | None:
         """Take the next step in; the look-ups that it leaves untouched, if they make a row."""
@@ -73,6 +75,8 @@ class Untouched:
         if step.speaks_only or role.changes or role.ends or (role.runs and not self._answered):
             if step.index >= _LATE and len(self._row) >= _FEWEST_CALLS:
                 found = self._of_service(step) if self._answered else self._of_research(topic.spoken)
+            if len(self._tools) < _MOST_TOOLS:
+                self._tools.update(one.tool for one in self._row)
             self._row.clear()
             self._answered = self._answered or (step.speaks_only and step.observation != "")
         else:
@@ -99,7 +103,9 @@ class Untouched:
 
     def _of_service(self, step: StepFeatures) -> list[LookUp] | None:
         row = list(self._row)
-        if len({one.tool for one in row}) < _FEWEST_TOOLS or sum(one.got for one in row) < _FEWEST_GOT:
+        tools = {one.tool for one in row}
+        # Whoever has gone over to another business altogether has other tools: that is drift.
+        if len(tools) < _FEWEST_TOOLS or tools.isdisjoint(self._tools) or sum(one.got for one in row) < _FEWEST_GOT:
             return None
         words, numbers = step.topic.spoken, step.thought_numbers
         return None if any(one.fresh & words or one.numbers & numbers for one in row) else row
@@ -107,7 +113,8 @@ class Untouched:
     def _of_research(self, words: TopicSet) -> list[LookUp] | None:
         """The newest searches of which most went elsewhere, each somewhere else."""
         latest = list(self._row)[-_SEARCHES:]
-        if not words or not all(one.page for one in latest):
+        one_kind = len({one.tool for one in latest}) == 1  # one page after the other may be a list that is gone through
+        if not words or one_kind or not all(one.page for one in latest):
             return None
         off: list[LookUp] = []
         met = words
