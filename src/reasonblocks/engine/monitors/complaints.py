@@ -82,8 +82,9 @@ class Complaints:
 def remark_in(step: StepFeatures, kind: Phrases) -> bool:
     """Whether what a person answers is, in short, a remark of that kind."""
     reply = step.observation
-    short = len(reply) <= _MOST_CHARACTERS and len(reply.split()) <= _LONGEST
-    return short and kind.may_be_in(reply, step.heard) and kind.found_in(_plain(reply))
+    if len(reply) > _MOST_CHARACTERS or not kind.may_be_in(reply, step.heard):
+        return False
+    return len(reply.split()) <= _LONGEST and kind.found_in(_plain(reply))
 
 
 def _plain(reply: str) -> str:

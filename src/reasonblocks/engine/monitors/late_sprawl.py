@@ -10,7 +10,7 @@ from ..answers import Evidence
 from .base import NOTHING, Fading, MonitorState, Reading
 from .beginnings import WINDOW, Beginnings
 from .diversions import Diversions
-from .features import StepFeatures
+from .features import StepFeatures, quote
 from .silent_topic_drift import LATE
 from .untouched import LookUp, Untouched
 from .wishes import Wish
@@ -99,7 +99,9 @@ def _left(row: list[LookUp]) -> Reading:
         f"{len(row)} look-ups, one thing after the other (steps {steps[0]} to {steps[-1]}), have nothing to do with "
         "what was then said or done: it uses neither what they asked for nor what they brought."
     )
-    return Reading(_UNTOUCHED, Evidence(LateSprawl.name, reason, steps, [one.quote for one in row][-_MOST_QUOTES:]))
+    return Reading(
+        _UNTOUCHED, Evidence(LateSprawl.name, reason, steps, [quote(one.call) for one in row[-_MOST_QUOTES:]])
+    )
 
 
 def _diverted(remarks: list[tuple[int, str]]) -> Reading:

@@ -21,6 +21,7 @@ _FEWEST_CALLS, _FEWEST_TOOLS = 4, 3
 """For a person: so many look-ups in a row, with so many tools..."""
 _FEWEST_GOT = 3
 """...of which so many got an answer: what failed cannot be used."""
+_MOST_QUOTED = 300
 _SEARCHES = 6
 """Searches and pages that are looked at together."""
 _FEWEST_OFF, _MOST_ON = 3, 2
@@ -33,7 +34,8 @@ class LookUp(msgspec.Struct, frozen=True, gc=False):
     """One look-up of a row, as far as it is compared with what follows."""
 
     index: int
-    quote: str
+    call: str
+    """As it was written, for a quotation."""
     tool: bytes
     got: bool
     """Whether it had an answer."""
@@ -91,7 +93,7 @@ class Untouched:
         own = topic.called | topic.coded
         return LookUp(
             step.index,
-            step.call_quote(),
+            f"{step.action} {step.arguments[:_MOST_QUOTED]}",
             step.tool,
             not step.failed,
             (topic.spoken | topic.brought) & ~self._known,
