@@ -32,14 +32,28 @@ AGAIN = Phrases(
 )
 """It was said, asked or answered already."""
 ASTRAY = Phrases(
-    "beside the point, can we get back, can we go back, can we return, can we stick, come back to my, concentrate on",
-    "don't see how, don't see what, don't see why, focus on my, focus on the, get back to my, get back to the",
-    "go back to my, go back to what, let's go back to, please go back to, want to go back to",
-    "has nothing to do, have to do with, hello my, how about my, how does that help, how is that relevant",
-    "how that relates, how this relates, irrelevant, not my question, not what i asked, not what i came, not why i",
-    "nothing to do with, off topic, off-topic, return to my, sorry what, what about my, what has that",
-    "what i asked, what i came for, what is this about, what's that got, why are we talking, why are you asking",
-    "why are you telling, why do you ask, unrelated",
+    "a different matter, a different story, another matter, another story, another subject, another topic",
+    "back to my question, back to my request, back to the point, back to what i, beside the point",
+    "can we come back to, can we focus, can we get back, can we go back, can we return, can we stick, come back to my",
+    "concentrate on, could we come back to, could we focus, could we get back, could we go back, could we return",
+    "could we stick, did not ask about, did not ask for, didn't ask about, didn't ask for, didn't ask you",
+    "does that even matter, don't see how, don't see what, don't see why, don't want to discuss",
+    "don't want to talk about, focus on my, focus on the, get back to my, get back to the, go back to my",
+    "go back to what, has nothing to do, have to do with, hello my, how about my, how does it matter",
+    "how does that help, how does that matter, how is that related, how is that relevant, how is this related",
+    "how is this relevant, how that relates, how this relates, irrelevant, is that relevant, is this relevant",
+    "let's focus on, let's get back, let's go back to, let's return to, let's stick to",
+    "never asked about, never asked for, not my question, not really relevant, not relevant, not what i asked",
+    "not what i called about, not what i came, not what i wanted to, not what this is about, not why i, not why we",
+    "nothing to do with, off topic, off-topic, one thing at a time, please go back to, please stick to",
+    "rather get back, rather stick to, return to my, some other time, sorry what, that is a different",
+    "that is a separate, that is another, that's a different, that's a separate, that's another, unrelated",
+    "want to go back to, wasn't asking about, what about my, what does that matter, what has that",
+    "what i asked, what i came for, what is that to do with, what is this about, what's that got",
+    "what's that to do with, why are we talking, why are you asking, why are you telling, why bring that up",
+    "why bring this up, why do you ask, why do you bring, why do you want to know, why does it matter",
+    "why does that matter, why does this matter, why is that important, why is that relevant, why is this relevant",
+    "why the question, why would it matter, why would that matter, why would you ask",
 )
 """It is not what they came for."""
 
@@ -61,11 +75,16 @@ class Complaints:
         if not step.speaks_only:
             self._remarks.clear()
             return []
-        reply = step.observation
-        short = len(reply) <= _MOST_CHARACTERS and len(reply.split()) <= _LONGEST
-        said = short and self._kind.may_be_in(reply, step.heard) and self._kind.found_in(_plain(reply))
-        self._remarks.append((step.index, reply if said else ""))
+        self._remarks.append((step.index, step.observation if remark_in(step, self._kind) else ""))
         return [said for said in self._remarks if said[1]]
+
+
+def remark_in(step: StepFeatures, kind: Phrases) -> bool:
+    """Whether what a person answers is, in short, a remark of that kind."""
+    reply = step.observation
+    if len(reply) > _MOST_CHARACTERS or not kind.may_be_in(reply, step.heard):
+        return False
+    return len(reply.split()) <= _LONGEST and kind.found_in(_plain(reply))
 
 
 def _plain(reply: str) -> str:

@@ -7,10 +7,12 @@ that the run has been about, and off each other as well. A stretch that stays wi
 from collections import deque
 
 from ..answers import Evidence
-from .base import NOTHING, MonitorState, Reading
+from .base import NOTHING, Fading, MonitorState, Reading
 from .beginnings import WINDOW, Beginnings
-from .features import StepFeatures
+from .diversions import Diversions
+from .features import StepFeatures, quote
 from .silent_topic_drift import LATE
+from .untouched import LookUp, Untouched
 from .wishes import Wish
 
 ENOUGH = 2.9
@@ -23,6 +25,8 @@ _MOST_HINT = 0.34
 _BEGINS = 0.5
 """A step that is shown begins at least so much."""
 _MOST_QUOTES = 3
+_UNTOUCHED, _DIVERTED = 0.65, 0.7
+"""Look-ups in a row that were for nothing; questions by the way that a person wants to get back from."""
 
 
 class LateSprawl:
@@ -38,15 +42,30 @@ class LateSprawl:
 
 
 class _State:
-    __slots__ = ("_beginnings", "_early", "_quotes", "_wished")
+    __slots__ = ("_beginnings", "_diversions", "_early", "_quotes", "_shown", "_untouched", "_wished")
 
     def __init__(self, task: str) -> None:
         self._beginnings = Beginnings(task)
         self._early = False
         self._wished = Wish()
         self._quotes: deque[tuple[int, str]] = deque(maxlen=WINDOW)
+        self._untouched = Untouched(task)
+        self._diversions = Diversions()
+        self._shown = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
+        shown = self._shown.next(self._show(step))
+        begun = self._begun(step)
+        return shown if shown.score > begun.score else begun
+
+    def _show(self, step: StepFeatures) -> Reading | None:
+        """What a step shows at once: look-ups that were for nothing, or a person who is led from thing to thing."""
+        row, remarks = self._untouched.observe(step), self._diversions.listen(step)
+        if self._wished.holds:
+            return None
+        return _left(row) if row else _diverted(remarks) if remarks else None
+
+    def _begun(self, step: StepFeatures) -> Reading:
         begun = self._beginnings.observe(step)
         if step.index < LATE or self._early:
             # What has begun before anything could be late is not late either, until the run comes back to something.
@@ -72,3 +91,23 @@ class _State:
         )
         quotes = [quote for index, quote in self._quotes if index in steps][-_MOST_QUOTES:]
         return Evidence(LateSprawl.name, reason, steps, quotes)
+
+
+def _left(row: list[LookUp]) -> Reading:
+    steps = [one.index for one in row]
+    reason = (
+        f"{len(row)} look-ups, one thing after the other (steps {steps[0]} to {steps[-1]}), have nothing to do with "
+        "what was then said or done: it uses neither what they asked for nor what they brought."
+    )
+    return Reading(
+        _UNTOUCHED, Evidence(LateSprawl.name, reason, steps, [quote(one.call) for one in row[-_MOST_QUOTES:]])
+    )
+
+
+def _diverted(remarks: list[tuple[int, str]]) -> Reading:
+    reason = (
+        "The person says that this is not what they came for, of one message after the other, each about another thing."
+    )
+    return Reading(
+        _DIVERTED, Evidence(LateSprawl.name, reason, [at for at, _ in remarks], [said for _, said in remarks])
+    )
