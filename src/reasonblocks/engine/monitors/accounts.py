@@ -159,14 +159,18 @@ def _news(step: StepFeatures, known: WordSet) -> WordSet | None:
 def _account(step: StepFeatures, text: str, tells: bool) -> _Account | None:
     """The things that a step tells of, if it tells of more than what its call is about."""
     names = {name.strip("`.,:").lower() for name in _NAMES.findall(text)}
+    if len(names) < _FEWEST_NAMES:
+        return None
+    given = "" if tells else step.arguments.lower()
+    beside = [name for name in names if name not in given] if given else names
+    if len(beside) < _BESIDE_THE_CALL:
+        return None
     things = {name: bits for name in names if (bits := _bits(split(name)))}
     told = reduce(or_, things.values(), 0)
     if len(things) < _FEWEST_NAMES or size(told) < _FEWEST_THINGS:
         return None
-    if not tells:
-        given = step.arguments.lower()
-        if len([name for name in things if name not in given]) < _BESIDE_THE_CALL:
-            return None
+    if given and len([name for name in beside if name in things]) < _BESIDE_THE_CALL:
+        return None
     words = split(text)
     return _Account(step.index, told, _bits(words), quote(text))
 
