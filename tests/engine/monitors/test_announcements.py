@@ -83,6 +83,11 @@ def test_what_was_learnt_in_between_may_be_summed_up() -> None:
         "Going over what we found again, the key fits.",
         "All in all, the key fits.",
         "Just to recapitulate, the key fits.",
+        "Boiled down: one key, two doors.",
+        "In a few plain words, the key fits.",
+        "Putting the findings in order: the key fits.",
+        "What it comes down to is one key.",
+        "To wrap this up, the key fits both doors.",
     ],
 )
 def test_a_summary_is_announced_in_many_words(text: str) -> None:
