@@ -42,9 +42,19 @@ OTHERS = [f"curl -s http://localhost:8080/pump/{part}" for part in ("valve", "pa
 LOGINS = [f"curl -s -H 'Authorization: {word}' http://localhost:8080/pump/state" for word in ("a", "b", "c", "d")]
 
 
-def test_one_figure_by_four_sums_is_a_loop() -> None:
+WRITTEN = {
+    "a calculator": ("calculate", "expression", "{}"),
+    "rounded": ("calculate", "expression", "round({}, 2)"),
+    "a shell": ("bash", "command", "echo $(({}))"),
+    "another program": ("bash", "command", 'python3 -c "print({})"'),
+    "an interpreter": ("python", "code", "print({})"),
+}
+
+
+@pytest.mark.parametrize(("tool", "name", "written"), WRITTEN.values(), ids=WRITTEN)
+def test_one_figure_by_four_sums_is_a_loop(tool: str, name: str, written: str) -> None:
     """The third time may still be a check."""
-    steps = asked("calculate", "expression", SUMS, ["1485.0"] * 4)
+    steps = asked(tool, name, [written.format(one) for one in SUMS], ["1485.0"] * 4)
     assert max(scores(steps[:3])) < 0.6
     assert scores(steps)[-1] >= 0.6
 

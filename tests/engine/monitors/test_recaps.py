@@ -110,3 +110,28 @@ def test_a_list_in_which_nothing_moves_is_churn_the_third_time(moves: bool, chur
     steps = [listed(*zip(texts, states[at if moves else 1], strict=True)) for at, texts in enumerate(WORDINGS)]
     assert max(scores(*steps[:2])) < 0.6
     assert (max(scores(*steps)) >= 0.6) is churns
+
+
+def described(number: int, text: str) -> ObservedStep:
+    """What a request for review is said to be about."""
+    given = json.dumps({"number": number, "body": text})
+    return ObservedStep("", "update_pull_request", given, '{"ok": true}')
+
+
+def test_a_description_put_in_other_words_twice_is_churn() -> None:
+    """Another request has another description."""
+    assert scores(*[described(31, text) for text in MESSAGES])[-1] >= 0.6
+    assert max(scores(*[described(31 + at, text) for at, text in enumerate(MESSAGES)])) < 0.6
+
+
+def checked(path: str, texts: Sequence[str], done: int) -> ObservedStep:
+    """A list with boxes in a file."""
+    lines = [f"- [{'x' if at < done else ' '}] {text}" for at, text in enumerate(texts)]
+    return ObservedStep("", "Write", json.dumps({"file_path": path, "content": "\n".join(lines)}), "Written.")
+
+
+def test_boxes_in_a_file_are_a_list_as_well() -> None:
+    """Nothing is ticked off, and it is the same file."""
+    assert scores(*[checked("/w/PLAN.md", texts, 1) for texts in WORDINGS])[-1] >= 0.6
+    assert max(scores(*[checked("/w/PLAN.md", texts, at) for at, texts in enumerate(WORDINGS)])) < 0.6
+    assert max(scores(*[checked(f"/w/plan_{at}.md", texts, 1) for at, texts in enumerate(WORDINGS)])) < 0.6

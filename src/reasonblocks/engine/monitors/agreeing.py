@@ -18,12 +18,13 @@ _SHORT = 300
 _FIGURES = 3
 """Digits of a result that different sums do not have in common."""
 _SCORES = (0.65, 0.8, 0.9)
-_SUM = re.compile(r"[\d\s.,+\-*/()%^$]*\d[\d\s.,]*[)\s]*[+\-*/%^][\d\s.,+\-*/()%^$]*")
+_SUM = re.compile(r"(?=\D*\d)[\d\s.,+\-*/()%^=$\[\]\u00a3\u20ac]*[+\-*/%^,][\d\s.,+\-*/()%^=$\[\]\u00a3\u20ac]*")
 """Nothing but figures, and what is done with them."""
-_PRINTED = re.compile(
-    r"(?:python[\d.]*\s+-c\s+['\"]\s*print\s*\(|echo\s+['\"]?(?:\$\(\()?)|['\"]?\)*['\"]?\s*\|\s*bc(?:\s+-l)?|\)*['\"]\s*$"
+_AROUND = re.compile(
+    r"\b(?:abs|bc|echo|float|int|max|min|print|python[\d.]*|round|sum)\b|\s-[cl]\b|[|'\"]|\b(?:eur|usd)\b",
+    re.IGNORECASE,
 )
-"""What has a shell work out a sum, around the sum."""
+"""What has a sum worked out, and what is said of the kind of it."""
 _REQUESTS = re.compile(r"(?:^|[\s;&|(])(?:curl|wget|https?|xh)\s")
 _SENDS = re.compile(
     r"\s(?:-[HdFub]|-T|--(?:data|form|header|json|post|user)\S*|(?:-X|--request)[ =]?(?:DELETE|PATCH|POST|PUT))\b"
@@ -81,9 +82,8 @@ def _asked(step: StepFeatures) -> str:
         return _address(step.arguments)
     if sum(map(str.isdigit, step.result_excerpt)) < _FIGURES:
         return ""
-    command = step.arguments.split("\n", 1)[0]
-    written = _PRINTED.sub("", command) if runs_commands(step.action) else step.arguments
-    return _A_SUM if _SUM.fullmatch(written.strip()) else ""
+    sum_alone = _AROUND.sub("", step.arguments.split("\n", 1)[0]).strip()
+    return _A_SUM if _SUM.fullmatch(sum_alone) else ""
 
 
 def _address(command: str) -> str:

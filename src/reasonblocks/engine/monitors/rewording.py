@@ -34,6 +34,14 @@ _STATES = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 """How far the entries of a list are, each on its line."""
+_EDITS = re.compile(
+    r"(?:amend|edit|modify|reword|rewrite|revise|set|update)_?\w*?"
+    r"(?:body|commit|description|headline|issue|merge_?request|message|pr|pull_?request|release|summary|ticket|title)s?$",
+    re.IGNORECASE,
+)
+"""A tool that gives a text for people another wording."""
+_FEWEST_WORDS = 2
+"""A value on its own is a name or a state, several words are text."""
 _MONITOR = "cyclic_compression"
 
 
@@ -89,10 +97,27 @@ def _kind(step: StepFeatures) -> tuple[str, bool]:
         if _REWORDS.search(command):
             return "message", False
         return ("message", True) if _COMMITS.search(command) else ("", False)
-    if not _LIST.search(step.action):
-        return "", False
+    return _entries(step) or _edited(step), False
+
+
+def _entries(step: StepFeatures) -> str:
+    """How far the entries of a list are, and of which one."""
+    in_a_file = _LIST.search(step.action) is None
+    if in_a_file and not ("[" in step.arguments and step.role.changes):
+        return ""
     states = sorted([state.strip().lower() for state in _STATES.findall(step.arguments)])
-    return (" ".join(states), False) if len(states) >= _FEWEST_ENTRIES else ("", False)
+    if len(states) < _FEWEST_ENTRIES:
+        return ""
+    return " ".join([step.arguments.split("\n", 1)[0] if in_a_file else "", *states])
+
+
+def _edited(step: StepFeatures) -> str:
+    """What a text for people belongs to that is given another wording: all that is no text stays the same."""
+    if not step.role.changes or not _EDITS.search(step.action):
+        return ""
+    lines = step.arguments.split("\n")
+    rest = [line for line in lines if len(line.split()) < _FEWEST_WORDS]
+    return " ".join([step.action, *rest]) if rest and len(rest) < len(lines) else ""
 
 
 def _only_looks(step: StepFeatures) -> bool:
