@@ -83,6 +83,17 @@ def test_what_was_learnt_in_between_may_be_summed_up() -> None:
         "Going over what we found again, the key fits.",
         "All in all, the key fits.",
         "Just to recapitulate, the key fits.",
+        "Boiled down: one key, two doors.",
+        "All things considered, the key fits.",
+        "Here are the findings once more: the key fits.",
+        "My understanding is this: the key fits.",
+        "Just so we are on the same page, the key fits.",
+        "Long story short, the key fits.",
+        "Let me lay out what we have: one key.",
+        "In a few plain words, the key fits.",
+        "Putting the findings in order: the key fits.",
+        "What it comes down to is one key.",
+        "To wrap this up, the key fits both doors.",
     ],
 )
 def test_a_summary_is_announced_in_many_words(text: str) -> None:
@@ -97,6 +108,10 @@ def test_a_summary_is_announced_in_many_words(text: str) -> None:
         "Next I look at the pieces of the parser.",
         "The door opens with the second key.",
         "I will check the other file now.",
+        "Let me review the details of the lock first.",
+        "I'll put the keys in order for you.",
+        "As I said, I will open the door right away.",
+        "In order to proceed I need the number of the key.",
     ],
 )
 def test_other_beginnings_announce_nothing(text: str) -> None:

@@ -19,6 +19,8 @@ from .base import Fading, MonitorState, Reading
 from .features import StepFeatures, quote
 from .memory import Remembered
 from .notebooks import keeps_notes, says_back, writes_notes
+from .recaps import Recaps
+from .rewording import Rewording
 from .roles import role_of
 from .words import WordSet, alike, covered, number_set, size, split, word_set
 
@@ -89,7 +91,18 @@ class _Said(msgspec.Struct, frozen=True, gc=False):
 
 
 class _State:
-    __slots__ = ("_accounts", "_again", "_brought", "_done", "_fading", "_gap", "_known", "_said")
+    __slots__ = (
+        "_accounts",
+        "_again",
+        "_brought",
+        "_done",
+        "_fading",
+        "_gap",
+        "_known",
+        "_recaps",
+        "_rewording",
+        "_said",
+    )
 
     def __init__(self, task: str) -> None:
         self._said: deque[_Said] = deque(maxlen=WINDOW)
@@ -105,6 +118,8 @@ class _State:
         self._brought: deque[WordSet] = deque(maxlen=2)
         """What the last thoughts had brought up."""
         self._accounts = Accounts(CyclicCompression.name)
+        self._recaps = Recaps(CyclicCompression.name)
+        self._rewording = Rewording()
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
@@ -120,11 +135,14 @@ class _State:
             earlier = self._restated(said)
             self._count(step.index, earlier is not None)
         found = None if earlier is None else self._found(step, earlier)
-        retold = self._accounts.observe(
-            step, own or keeps_notes(step), (step.call, step.result) in self._done, self._known.words
-        )
-        if retold is not None and (found is None or retold.score > found.score):
-            found = retold
+        tells_only, again = own or keeps_notes(step), (step.call, step.result) in self._done
+        for other in (
+            self._accounts.observe(step, tells_only, again, self._known.words),
+            self._recaps.observe(step, tells_only, again, self._known.words),
+            self._rewording.observe(step),
+        ):
+            if other is not None and (found is None or other.score > found.score):
+                found = other
         reading = self._fading.next(found)
         if tells:
             self._said.append(said)

@@ -10,6 +10,7 @@ import re
 from collections import deque
 
 from ..answers import Evidence
+from .agreeing import Agreeing
 from .base import FIRE_THRESHOLD, NOTHING, Fading, MonitorState, Reading
 from .complaints import AGAIN, Complaints
 from .consents import Consents
@@ -58,6 +59,7 @@ class SemanticLoop:
 
 class _State:
     __slots__ = (
+        "_agreeing",
         "_changes",
         "_complaints",
         "_consents",
@@ -71,6 +73,7 @@ class _State:
 
     def __init__(self) -> None:
         self._window: deque[Done] = deque(maxlen=WINDOW)
+        self._agreeing = Agreeing()
         self._changes = 0
         self._complaints = Complaints(AGAIN)
         self._consents = Consents()
@@ -82,7 +85,7 @@ class _State:
 
     def observe(self, step: StepFeatures) -> Reading:
         remarks = self._complaints.listen(step)
-        others = (self._consents, self._failing, self._vain, self._promises, self._undoing)
+        others = (self._consents, self._failing, self._vain, self._promises, self._undoing, self._agreeing)
         other = max([found for one in others if (found := one.observe(step))], key=_score, default=None)
         if len(remarks) >= _COMPLAINED:
             other = _complained_of(remarks)
