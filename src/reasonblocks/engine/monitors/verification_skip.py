@@ -26,7 +26,7 @@ from .ongoing import Ongoing
 from .pledges import Check, unkept
 from .reports import Reports
 from .roles import Role, hands_over, holds_results, runs_commands
-from .verdicts import brought_nothing, ran_nothing, shows_fault, speaks_against
+from .verdicts import brought_nothing, has_no_runner, ran_nothing, shows_fault, speaks_against
 from .waivers import admits_guess, is_unable, lets_it_stand, waives
 from .words import WordSet, number_set, split
 
@@ -76,6 +76,7 @@ class _State:
         "_reports",
         "_stumbled",
         "_symptom",
+        "_unrunnable",
         "_unseen",
         "_wrote",
     )
@@ -89,6 +90,8 @@ class _State:
         """The newest trial, if it failed and nothing was run with success after it."""
         self._looked_bad = False
         """Whether that trial was only a look: after the next change it says nothing any more."""
+        self._unrunnable = False
+        """Whether it failed since there is nothing to run it with."""
         self._owned = False
         """Whether that failure was spoken of since."""
         self._stumbled: tuple[int, str] | None = None
@@ -147,6 +150,8 @@ class _State:
         if waived:
             reason = "The work is called done, and the check of the last change is left out without need."
             return _reading(_WAIVED, reason, self._change, step, said)
+        if self._unrunnable and (owns_failure(text) or is_unable(text)):
+            return None
         if self._looked:
             reason = "The work is called done, but after the last change it was only looked at."
             if claims_trial(step.thought):
@@ -252,7 +257,8 @@ class _State:
         if role.looks or role.runs:
             self._dismissed = False
         if role.runs:
-            if speaks_against(step):
+            self._unrunnable = has_no_runner(step)
+            if self._unrunnable or speaks_against(step):
                 self._failure = (step.index, step.result_quote())
             elif ran_nothing(step):
                 return
@@ -260,7 +266,8 @@ class _State:
                 self._failure = None
                 self._passed = self._passed or (self._wrote and step.result_size > 0)
             self._owned = self._looked_bad = False
-            self._change = None
+            if not self._unrunnable:
+                self._change = None
         elif role.writes:
             self._wrote = True
             if not step.failed and not self._was_found(step):
