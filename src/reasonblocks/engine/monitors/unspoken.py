@@ -11,6 +11,7 @@ from .agreements import agrees
 from .base import Fading, Reading
 from .features import StepFeatures
 from .roles import hands_over
+from .words import WordSet, token_set
 
 _NAME = "silent_topic_drift"
 _FOUND = 0.68
@@ -25,13 +26,18 @@ _PARTS_OF_A_NAME = "_"
 class Unspoken:
     """The ids that were spoken of in a conversation, and those that were looked up in it."""
 
-    __slots__ = ("_agreed", "_answered", "_fading", "_looked_up", "_named", "_spoken")
+    __slots__ = ("_agreed", "_answered", "_fading", "_looked_up", "_named", "_seen", "_spoken", "_told")
 
     def __init__(self, task: str) -> None:
-        self._spoken = _ids(task)
+        self._told = _ids(task)
+        """What stands in the messages of either side..."""
+        self._spoken = set(self._told)
+        """...or in any thought, which the other side may be shown."""
         self._looked_up: set[str] = set()
         self._named: set[str] = set()
         """What the other side has named for the first time when it spoke last."""
+        self._seen: WordSet = 0
+        """The ids in all results."""
         self._answered = False
         """Whether somebody is there who answers."""
         self._agreed = False
@@ -47,18 +53,19 @@ class Unspoken:
         return reading if reading.score else None
 
     def _take(self, step: StepFeatures) -> Reading | None:
-        if step.thought and (step.codes or not step.thought.islower()):
-            self._spoken |= _ids(step.thought)
+        thought = _ids(step.thought) if step.thought and (step.codes or not step.thought.islower()) else set()
         if step.speaks_only:
+            self._told |= thought
             if step.observation:
                 self._answered = True
                 said = _ids(step.observation)
                 self._named = said - self._spoken
-                self._spoken |= said
+                self._told |= said
                 self._agreed = agrees(step.result_excerpt)
-            return None
+        self._spoken |= thought | self._named
+        self._seen |= 0 if step.speaks_only else step.result_numbers
         role = step.role
-        if role.notes or role.runs or role.writes or not self._answered:
+        if step.speaks_only or role.notes or role.runs or role.writes or not self._answered:
             return None
         if role.looks:
             self._looked_up |= _ids(step.arguments)
@@ -73,7 +80,7 @@ class Unspoken:
         if not records or records & self._spoken:
             return None
         kinds = {_kind(record) for record in records & self._looked_up}
-        if kinds.isdisjoint(map(_kind, self._spoken & self._looked_up)):
+        if kinds.isdisjoint(_kind(told) for told in self._told if token_set([told.lower()]) & self._seen):
             return None
         if self._named and kinds.isdisjoint(map(_kind, self._named)):
             return None  # it may belong to what was named just now

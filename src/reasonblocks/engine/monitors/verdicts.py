@@ -5,6 +5,7 @@ Only short results are read for a verdict: in a long one, words of failure may b
 
 import re
 
+from .commands import looks_as_well
 from .features import StepFeatures
 from .quick import beginnings, lower, parted, quick_pattern
 from .words import covered, pieces, split, token_set, word_set
@@ -127,6 +128,11 @@ def tells_of_failure(text: str) -> bool:
         if not _COUNTS_NONE.match(text, match.end()):
             return True
     return any(line.strip(_SIGNS) in _A_NO for line in lowered.split("\n"))
+
+
+def may_show(step: StepFeatures) -> bool:
+    """Whether a long result may be a look at the work; what an installation prints is none."""
+    return not step.role.changes or looks_as_well(step.arguments)
 
 
 def has_no_runner(step: StepFeatures) -> bool:

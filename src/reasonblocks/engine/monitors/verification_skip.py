@@ -26,7 +26,7 @@ from .ongoing import Ongoing
 from .pledges import Check, unkept
 from .reports import Reports
 from .roles import Role, hands_over, holds_results, runs_commands
-from .verdicts import brought_nothing, has_no_runner, ran_nothing, shows_fault, speaks_against
+from .verdicts import brought_nothing, has_no_runner, may_show, ran_nothing, shows_fault, speaks_against
 from .waivers import admits_guess, is_unable, lets_it_stand, waives
 from .words import WordSet, number_set, split
 
@@ -178,9 +178,10 @@ class _State:
 
     def _guessed(self, step: StepFeatures, text: str) -> Reading | None:
         """What is wrong with an answer of which it is said that it was not checked, and that this does not matter."""
-        if self._last is None or not admits_guess(text):
+        if self._last is None:
             return None
-        if not (step.role.ends or gives_answer(text)):
+        told = step.speaks_only and self._reports.answered and not self._endings.called and called_done(text)
+        if not (waives(text) if told else admits_guess(text) and (step.role.ends or gives_answer(text))):
             return None
         reason = "An answer is given, and it is said that its check was left out."
         return Reading(_WAIVED, Evidence(VerificationSkip.name, reason, [step.index], [step.thought_quote()]))
@@ -276,7 +277,7 @@ class _State:
                     step.result_size >= _SHOWN or (step.result_size > 0 and looks_as_well(step.arguments))
                 )
                 self._change = (step.index, step.call_quote())
-        elif not step.failed and (role.looks or (step.result_size >= _SHOWN and _may_show(step))):
+        elif not step.failed and (role.looks or (step.result_size >= _SHOWN and may_show(step))):
             self._looked = True
 
     def _was_found(self, step: StepFeatures) -> bool:
@@ -303,11 +304,6 @@ class _State:
             self._failure, self._looked_bad = None, False
         if not (step.failed or role.writes or step.result_size >= _SHOWN or runs_commands(step.action)):
             self._unseen = None if handed_over else (step.index, step.call_quote())
-
-
-def _may_show(step: StepFeatures) -> bool:
-    """Whether a long result may be a look at the work; what an installation prints is none."""
-    return not step.role.changes or looks_as_well(step.arguments)
 
 
 def _text_of(step: StepFeatures) -> str:
