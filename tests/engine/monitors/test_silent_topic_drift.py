@@ -259,6 +259,9 @@ SPOKEN_OF = {
     "it is proposed first": step("Shall PK70233 go to Mill Lane?", observation="Well, why not."),
     "the other side names it": step("Is that all?", observation="The shoes in PK70233 go to Mill Lane."),
     "the other side agrees": step("Shall the shoes go to Mill Lane instead?", observation="Yes, go ahead."),
+    "it is asked for in other words": step(
+        "Is that all?", observation="Could the shoes get another address? Update it."
+    ),
     "it belongs to what is named": step("Is that all?", observation="My wife's go to Mill Lane, she is cu_90811."),
 }
 

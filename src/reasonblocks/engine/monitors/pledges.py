@@ -98,12 +98,12 @@ class Check(msgspec.Struct, frozen=True, gc=False):
     """What a look at one thing said, if it came to nothing."""
 
     @classmethod
-    def of(cls, step: StepFeatures) -> "Check":
-        """A call as it is kept."""
+    def of(cls, step: StepFeatures, *, researches: bool = False) -> "Check":
+        """A call as it is kept; where nothing was made, an answer comes from what was looked at."""
         thought = step.thought if len(step.thought) <= _LONGEST_THOUGHT else ""
         value = step.arguments
         missing = _missing(step)
-        refused = _refused(step)
+        refused = _refused(step) if researches else ""
         if not step.role.looks or not _SHORTEST_VALUE <= len(value) <= _LONGEST_VALUE or "\n" in value:
             return cls(step.index, thought, "", step.result_excerpt if missing else "", missing, refused)
         return cls(step.index, thought, value, step.result_excerpt, missing, refused)

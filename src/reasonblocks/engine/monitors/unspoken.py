@@ -11,7 +11,7 @@ from .agreements import agrees
 from .base import Fading, Reading
 from .features import StepFeatures
 from .roles import hands_over
-from .words import WordSet, token_set
+from .words import WordSet, pieces, size, token_set
 
 _NAME = "silent_topic_drift"
 _FOUND = 0.68
@@ -19,6 +19,8 @@ _MOST_IDS = 400
 """With more ids than this on one side, nothing is known for sure any more."""
 _MOST_READ = 4_000
 _ID = re.compile(r"\b(?=\w*\d)\w{5,24}\b|\b[A-Z]{5,8}\b")
+_ASKED_FOR = 2
+"""So many words of a tool's name in what somebody says, and they ask for what it does."""
 _PARTS_OF_A_NAME = "_"
 """Users and means of payment are often named so: that they come up says nothing about the record."""
 
@@ -26,7 +28,7 @@ _PARTS_OF_A_NAME = "_"
 class Unspoken:
     """The ids that were spoken of in a conversation, and those that were looked up in it."""
 
-    __slots__ = ("_agreed", "_answered", "_fading", "_looked_up", "_named", "_seen", "_spoken", "_told")
+    __slots__ = ("_agreed", "_answer", "_answered", "_fading", "_looked_up", "_named", "_seen", "_spoken", "_told")
 
     def __init__(self, task: str) -> None:
         self._told = _ids(task)
@@ -42,6 +44,8 @@ class Unspoken:
         """Whether somebody is there who answers."""
         self._agreed = False
         """Whether the last that was said was that something shall be done."""
+        self._answer: WordSet = 0
+        """The words of what the other side said last."""
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading | None:
@@ -61,6 +65,7 @@ class Unspoken:
                 said = _ids(step.observation)
                 self._named = said - self._spoken
                 self._told |= said
+                self._answer = step.result_words
                 self._agreed = agrees(step.result_excerpt)
         self._spoken |= thought | self._named
         self._seen |= 0 if step.speaks_only else step.result_numbers
@@ -84,6 +89,8 @@ class Unspoken:
             return None
         if self._named and kinds.isdisjoint(map(_kind, self._named)):
             return None  # it may belong to what was named just now
+        if size(pieces(step.action) & self._answer) >= _ASKED_FOR:
+            return None  # it was asked for, if not by its id
         reason = "Something is changed that neither side has spoken of, and what was spoken of is something else."
         return Reading(_FOUND, Evidence(_NAME, reason, [step.index], [step.call_quote()]))
 

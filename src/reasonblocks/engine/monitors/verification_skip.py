@@ -150,7 +150,8 @@ class _State:
         if waived:
             reason = "The work is called done, and the check of the last change is left out without need."
             return _reading(_WAIVED, reason, self._change, step, said)
-        if self._unrunnable and (owns_failure(text) or is_unable(text)):
+        excused = self._unrunnable and failure is not None and self._change < failure
+        if excused and (owns_failure(text) or is_unable(text)):
             return None
         if self._looked:
             reason = "The work is called done, but after the last change it was only looked at."
@@ -247,7 +248,7 @@ class _State:
         role = step.role
         if role.notes or role.ends:
             return
-        self._last = Check.of(step)
+        self._last = Check.of(step, researches=not self._wrote)
         self._known |= step.result_numbers
         self._stumbled = (step.index, step.result_quote()) if step.failed else None
         if not self._informed:
@@ -312,5 +313,5 @@ def _text_of(step: StepFeatures) -> str:
 
 
 def _reading(score: float, reason: str, before: tuple[int, str], step: StepFeatures, said: str) -> Reading:
-    index, text = before
-    return Reading(score, Evidence(VerificationSkip.name, reason, [index, step.index], [quote(said), text]))
+    evidence = Evidence(VerificationSkip.name, reason, [before[0], step.index], [quote(said), before[1]])
+    return Reading(score, evidence)
