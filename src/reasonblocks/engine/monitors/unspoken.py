@@ -57,7 +57,9 @@ class Unspoken:
         return reading if reading.score else None
 
     def _take(self, step: StepFeatures) -> Reading | None:
-        thought = _ids(step.thought) if step.thought and (step.codes or not step.thought.islower()) else set()
+        if not (step.speaks_only or self._answered):
+            return None
+        thought = _ids(step.thought) if step.codes or not step.thought.islower() else set()
         if step.speaks_only:
             self._told |= thought
             if step.observation:
@@ -70,7 +72,7 @@ class Unspoken:
         self._spoken |= thought | self._named
         self._seen |= 0 if step.speaks_only else step.result_numbers
         role = step.role
-        if step.speaks_only or role.notes or role.runs or role.writes or not self._answered:
+        if step.speaks_only or role.notes or role.runs or role.writes:
             return None
         if role.looks:
             self._looked_up |= _ids(step.arguments)
