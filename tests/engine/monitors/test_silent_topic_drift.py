@@ -243,3 +243,42 @@ def test_c14_one_aside_after_the_other_is_not_a_talk_about_one_thing() -> None:
         for kind, thoughts in (("talk", talk), ("asides", asides))
     }
     assert told["talk"] >= FIRES > told["asides"]
+
+
+PARCELS = [
+    step("Which parcel is it?", observation="The one that is late, PK55018. I am customer cu_4471."),
+    step("", "get_customer", '{"parcels": ["PK55018", "PK70233", "PK81940"]}', customer="cu_4471"),
+    step("", "get_parcel", '{"parcel": "PK55018", "state": "in Hull"}', parcel="PK55018"),
+    step("It is in Hull, and will come on Friday.", observation="Friday is too late for me."),
+]
+OTHER_PARCEL = [
+    step("", "get_parcel", '{"parcel": "PK70233", "state": "packed"}', parcel="PK70233"),
+    step("", "update_parcel_address", '{"parcel": "PK70233", "street": "Mill Lane"}', parcel="PK70233"),
+]
+SPOKEN_OF = {
+    "it is proposed first": step("Shall PK70233 go to Mill Lane?", observation="Well, why not."),
+    "the other side names it": step("Is that all?", observation="The shoes in PK70233 go to Mill Lane."),
+    "the other side agrees": step("Shall the shoes go to Mill Lane instead?", observation="Yes, go ahead."),
+    "it is asked for in other words": step(
+        "Is that all?", observation="Could the shoes get another address? Update it."
+    ),
+    "it belongs to what is named": step("Is that all?", observation="My wife's go to Mill Lane, she is cu_90811."),
+}
+
+
+def test_a_record_that_nobody_spoke_of_is_not_to_be_changed() -> None:
+    """It is one of the customer's own, but they came with another one."""
+    assert _highest([*PARCELS, *OTHER_PARCEL[:1]], "Where is my parcel?") < FIRES
+    assert _highest([*PARCELS, *OTHER_PARCEL], "Where is my parcel?") >= FIRES
+
+
+@pytest.mark.parametrize("message", SPOKEN_OF.values(), ids=SPOKEN_OF)
+def test_a_record_that_was_spoken_of_may_be_changed(message: ObservedStep) -> None:
+    """The same calls."""
+    assert _highest([*PARCELS, message, *OTHER_PARCEL], "Where is my parcel?") < FIRES
+
+
+def test_the_record_that_was_named_may_be_changed() -> None:
+    """The one that the customer came with."""
+    change = step("", "update_parcel_address", '{"parcel": "PK55018"}', parcel="PK55018")
+    assert _highest([*PARCELS, *OTHER_PARCEL[:1], change], "Where is my parcel?") < FIRES

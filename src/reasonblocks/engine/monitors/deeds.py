@@ -5,7 +5,7 @@ from itertools import islice
 
 from .features import quote
 from .quick import lower, quick, quick_phrases
-from .words import WordSet, split, word_set
+from .words import WordSet, phrases, split, word_set
 
 _MOST_MATCHES = 32
 _BEFORE = 120
@@ -39,8 +39,18 @@ _NOT_REPORTED = quick_phrases(
     "it seems, not, now that, once, previously, reject*, tried, unable, unfortunately, unless, until, when",
     "whether, will be, would, you have, you've",
 )
+_ALL_OF_IT = phrases(
+    "all changes, all of, all three, all your, all the, all set, as well as, both, each, everything, every one",
+    "everything is, the lot, whole",
+)
+"""A message with one of these is about more than one deed."""
 _NONE = re.compile(r"\b(?:no|none|nothing)\b", re.IGNORECASE)
 """Before a deed it was not done; after it, only something about it is not there: `at no cost`."""
+
+
+def speaks_of_all(text: str) -> bool:
+    """Whether a message is about all that was to be done."""
+    return _ALL_OF_IT.search(text) is not None
 
 
 def reported_deeds(text: str) -> list[tuple[str, WordSet]]:

@@ -11,7 +11,9 @@ from .waivers import is_unable, leaves_out, leaves_to_others, lets_it_stand, pla
 _LONGEST = 1_000
 """Characters of a text that may be about this; of a longer one, its ends."""
 _EXCUSES = (
-    r"arte?facts?|cach\w+|ci|coincidence|configur\w+|container|cosmetic|dependenc\w+|(?:edge|corner) case|elsewhere"
+    r"(?:aging|ancient|dated|legacy|old) \w+"
+    r"|arte?facts?|cach\w+|ci|coincidence|configur\w+|container|cosmetic|deprecat\w+"
+    r"|dependenc\w+|(?:edge|corner) case|elsewhere"
     r"|environment\w*|false (?:alarm|positive)s?|flak\w*|flicker\w*|flukes?|glitch\w*|harmless|hiccups?|infrastructure"
     r"|install\w*|intermittent\w*|irrelevant|leftovers?|load|local\w*|long-?standing|machine|minor|network|nois[ey]"
     r"|nothing to do with|not (?:caused by|down to|due to|from|my|our|related to|to do with)|one-?off|ordering"
@@ -29,6 +31,13 @@ _SHRUGS = (
     r"|worr)\w*"
     r"|accept(?:able)? (?:it|that|this|here)|discount\w*|disregard\w*|ignor\w+|leav\w+ (?:it|that|this) (?:as|at|be"
     r"|for|there)"
+    r"|(?:brush|laugh|shake|shrug|wav|write|wrote)\w* (?:it|that|this|them|those) (?:aside|off|away)"
+    r"|chalk\w* (?:\w+ )?up"
+    r"|(?:cause|reason|ground)s? for (?:alarm|concern|worry)|comes? with the territory"
+    r"|(?:ha\w+|to do) nothing to do with"
+    r"|(?:lose|losing) (?:any )?sleep|nothing (?:alarming|dramatic|out of the ordinary|serious|unusual|worrying)"
+    r"|par for the course|pay\w* (?:\w+ ){0,2}(?:attention|heed)|puts? (?:it|that|this|them) down to|to be expected"
+    r"|read (?:\w+ )?(?:anything|(?:too )?much|a lot) into|make (?:too )?(?:much|a fuss) (?:of|about)"
     r"|let (?:it|that|this) (?:be|go|pass|stand)|live with|moving on|neglect\w*|negligible|never mind"
     r"|no (?:big deal|concern|matter|worr(?:y|ies))|nothing to worry|overlook\w*|set (?:it|that|this) aside|tolerat\w+"
 )

@@ -1,4 +1,7 @@
-"""Checks of an agent's own: one that it puts off, and one that does not bear out what it then says."""
+"""Checks of an agent's own: one that it puts off, and one that does not bear out what it then says.
+
+Nor does one bear anything out that came to nothing: a page that could not be opened confirms no answer.
+"""
 
 import re
 from typing import NamedTuple
@@ -6,6 +9,9 @@ from typing import NamedTuple
 import msgspec
 
 from .features import StepFeatures
+from .roles import runs_commands
+from .verdicts import speaks_against
+from .waivers import is_unable
 from .words import split
 
 _LONGEST_VALUE = 80
@@ -41,6 +47,32 @@ _GONE = re.compile(
     r"|replac\w*|skip\w*|unable|unavailable|without)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
+_BORNE_OUT = re.compile(
+    r"\b(?:attest|affirm|back|confirm|corroborat|substantiat|support|validat|verif|vouch)(?:e?s|ie[sd]|e?d)\b"
+    r"|\b(?:bears?|bearing|bore|borne) (?:\w+ ){0,3}out\b|\b(?:agrees?|in (?:agreement|line)|tallies) with\b"
+    r"|\b(?:as|is|was|are|were) (?:\w+ )?(?:given|listed|printed|quoted|reported|shown|stated|written)"
+    r" (?:by|in|on|there)\b"
+    r"|\baccording to (?:its|the|this|that) "
+    r"(?:article|document|entry|listing|page|paper|record|report|site|source|text)"
+    r"|\b(?:article|document|entry|listing|page|paper|record|report|site|source|text)(?:['\u2019]s)?(?: \w+){0,3}? "
+    r"(?:agrees|gives|has it|lists|puts|reports|says|shows|spells|states)\b"
+    r"|\b(?:beyond|no|without)(?: any| a)? doubt\b|\b(?:checked|compared|verified) (?:\w+ ){0,3}(?:against|with)\b",
+    re.IGNORECASE,
+)
+_NOT_BORNE_OUT = re.compile(
+    r"\b(?:cannot|if|never|no(?! doubt)|none|nor|not|nothing|once|should|unable|until|whether"
+    r"|without(?! (?:any |a )?doubt)|would)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+_SENTENCES = re.compile(r"(?<=[.!?])\s|\n")
+
+
+def borne_out(text: str) -> bool:
+    """Whether a text says of a source that it confirms what is told."""
+    return any(
+        _BORNE_OUT.search(part) is not None and _NOT_BORNE_OUT.search(part) is None
+        for part in _SENTENCES.split(text[:_LONGEST_ANSWER])
+    )
 
 
 def put_off(thought: str) -> bool:
@@ -62,16 +94,26 @@ class Check(msgspec.Struct, frozen=True, gc=False):
     """Of such a look, head and tail."""
     missing: str = ""
     """The file that a look did not find."""
+    refused: str = ""
+    """What a look at one thing said, if it came to nothing."""
 
     @classmethod
-    def of(cls, step: StepFeatures) -> "Check":
-        """A call as it is kept."""
+    def of(cls, step: StepFeatures, *, researches: bool = False) -> "Check":
+        """A call as it is kept; where nothing was made, an answer comes from what was looked at."""
         thought = step.thought if len(step.thought) <= _LONGEST_THOUGHT else ""
         value = step.arguments
         missing = _missing(step)
+        refused = _refused(step) if researches else ""
         if not step.role.looks or not _SHORTEST_VALUE <= len(value) <= _LONGEST_VALUE or "\n" in value:
-            return cls(step.index, thought, "", step.result_excerpt if missing else "", missing)
-        return cls(step.index, thought, value, step.result_excerpt, missing)
+            return cls(step.index, thought, "", step.result_excerpt if missing else "", missing, refused)
+        return cls(step.index, thought, value, step.result_excerpt, missing, refused)
+
+
+def _refused(step: StepFeatures) -> str:
+    """What came back of a look at one thing that could not be had."""
+    if not step.role.looks or step.role.searches or runs_commands(step.action) or not speaks_against(step):
+        return ""
+    return step.result_excerpt
 
 
 def _missing(step: StepFeatures) -> str:
@@ -96,6 +138,9 @@ def unkept(check: Check, text: str) -> Unkept | None:
     """What a conclusion right after a call leaves out: that its check was put off, or looked for in vain."""
     if sought_in_vain(check, text):
         return Unkept(check.result, "An answer is given that was looked for in the step before, and not found.")
+    if check.refused and borne_out(text) and not is_unable(text):
+        reason = "What is told is said to be borne out, but the look in the step before came to nothing."
+        return Unkept(check.refused, reason)
     if put_off(check.thought):
         reason = "The work is called done, but the check that was put off in the step before was never made."
         return Unkept(check.thought, reason)

@@ -4,8 +4,6 @@ Only where somebody answers: among agents who talk to each other, or to themselv
 the list in the message.
 """
 
-from collections.abc import Iterable
-
 from ..answers import Evidence
 from .agreements import agrees, asks_for_it, goes_ahead
 from .base import Reading
@@ -19,20 +17,20 @@ from .conclusions import (
     reports_change,
     states_fact,
 )
-from .deeds import reported_deeds
-from .dismissals import presumes, takes_for_done
+from .deeds import reported_deeds, speaks_of_all
+from .dismissals import dismisses, presumes, takes_for_done
 from .features import StepFeatures, quote
 from .quick import lower, quick_phrases
 from .reassurances import Request, reassures
 from .rereads import Rereads
+from .told_looks import ToldLooks, ids_of
 from .verdicts import is_bare, only_receipt, speaks_against, tells_of_failure
-from .words import WordSet, phrases, split, token_set
+from .words import WordSet, phrases, split
 
 _NAME = "verification_skip"
 _CALL_FAILED = 0.75
 _NO_CALL = 0.7
 _BARE = 0.3
-_SHORTEST_ID = 6
 _STILL = quick_phrases(
     "again, anything, different, even now, keep*, nope, no change, nothing, now, same, still, tested, tried, unchanged"
 )
@@ -58,6 +56,7 @@ class Reports:
         "_failed",
         "_fresh",
         "_known",
+        "_left",
         "_looked",
         "_mistaken",
         "_prompt",
@@ -65,6 +64,7 @@ class Reports:
         "_reported",
         "_rereads",
         "_seen",
+        "_told_looks",
         "_unconfirmed",
         "_unseen",
         "_untold",
@@ -82,6 +82,9 @@ class Reports:
         """The ids in all changes."""
         self._failed: tuple[int, str] | None = None
         """The newest change since the other side spoke last that failed, and was not made in another way."""
+        self._left: tuple[int, str, bytes] | None = None
+        """The same with its tool, which may have been called for another thing than what worked after it."""
+        self._told_looks = ToldLooks()
         self._refused: WordSet = 0
         """The ids in it."""
         self._mistaken = b""
@@ -112,13 +115,15 @@ class Reports:
         if not step.speaks_only:
             self._take_call(step)
             return None
-        found = self._compare(step) if self._looked and self.answered else None
+        found = None
+        if self.answered:
+            found = (self._compare(step) if self._looked else None) or self._told_looks.compare(step, self._answer)
         if step.result_size:
             self._untold = (self._untold or self._fresh > 0) and not reports_change(opening(step.thought))
             self.answered += 1
             self._known |= step.result_words
             self._seen |= step.result_numbers
-            self._fresh, self._failed, self._unconfirmed = 0, None, None
+            self._fresh, self._failed, self._unconfirmed, self._left = 0, None, None, None
             self._rereads.forget()
             self._prompt, self._answer = step.thought, step.result_excerpt
             short = step.result_size <= _LONGEST_REFUSAL
@@ -143,6 +148,7 @@ class Reports:
             return
         self._looked = True
         self._disputed = None
+        self._told_looks.take(step)
         self._rereads.observe(step)
         if role.looks or role.waits or (role.runs and not _has_letters(step.arguments)):
             self._known |= step.result_words
@@ -157,11 +163,14 @@ class Reports:
         refused = step.failed or (orders and not receipt and speaks_against(step))
         if refused and step.result_size < _LONGEST_REFUSAL:  # a longer one may hold several, of which some worked
             self._failed = (step.index, step.result_quote())
-            self._refused = _ids_of(step.given)
+            self._left = (*self._failed, step.tool)
+            self._refused = ids_of(step.given)
             self._mistaken = step.tool if self._refused & ~self._seen else b""
             return
         self._fresh += 1
-        named = _ids_of(step.given) if orders else 0
+        if self._left is not None and self._left[2] == step.tool:
+            self._left = None
+        named = ids_of(step.given) if orders else 0
         if not named or not self._refused or named & self._refused or step.tool == self._mistaken:
             self._failed = None
         self._unconfirmed = (step.index, step.result_quote()) if receipt or self._bare else None
@@ -177,6 +186,8 @@ class Reports:
             return found
         if self._failed is not None or self._unconfirmed is not None or self._rereads.unmoved is not None:
             return self._compare_result(step)
+        if self._left is not None and (found := self._compare_all(step, self._left)):
+            return found
         deeds = reported_deeds(step.thought)
         if not deeds:
             return self._compare_state(step)
@@ -233,6 +244,17 @@ class Reports:
         reason = "Something is reported as done, but the result of the call leaves that open, and nobody looked since."
         return _reading(_BARE if self._bare else _NO_CALL, reason, self._unconfirmed, step, lead)
 
+    def _compare_all(self, step: StepFeatures, left: tuple[int, str, bytes]) -> Reading | None:
+        """What is wrong with a message that calls all of it done, or makes light of a part that failed."""
+        text = step.thought
+        lead = opening(text)
+        if not states_fact(lead) or denies(lead) or asks(text) or goes_on(text):
+            return None
+        if not (speaks_of_all(lead) and not _owns(lead)) and not dismisses(text):
+            return None
+        reason = "All of it is reported as done, but one of the calls that should have done it had failed."
+        return _reading(_CALL_FAILED, reason, left[:2], step, lead)
+
     def _compare_hope(self, step: StepFeatures) -> Reading | None:
         """What is wrong with a message that owns what went wrong, or is open, and calls it done all the same."""
         before = self._failed or (None if self._bare else self._unconfirmed)
@@ -285,11 +307,7 @@ def _reading(score: float, reason: str, before: tuple[int, str], step: StepFeatu
 
 def _ids(text: str) -> WordSet:
     """What may be the numbers of orders, tickets, bookings."""
-    return _ids_of(split(text))
-
-
-def _ids_of(words: Iterable[str]) -> WordSet:
-    return token_set([word for word in words if len(word) >= _SHORTEST_ID and not word.isalpha()])
+    return ids_of(split(text))
 
 
 def _has_letters(text: str) -> bool:

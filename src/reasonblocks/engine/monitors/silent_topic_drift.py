@@ -12,6 +12,7 @@ from .departure import ENOUGH, Departure
 from .features import StepFeatures, quote
 from .monologue import Monologue
 from .strangers import NAME, Strangers
+from .unspoken import Unspoken
 from .wishes import Wish
 from .words import Phrases
 
@@ -63,12 +64,14 @@ class _State:
         "_monologue",
         "_strangers",
         "_task",
+        "_unspoken",
         "_wished",
     )
 
     def __init__(self, task: str) -> None:
         self._departure = Departure(task)
         self._strangers = Strangers()
+        self._unspoken = Unspoken(task)
         self._wished = Wish()
         self._complaints = Complaints(ASTRAY)
         self._away = (0, 0)
@@ -80,7 +83,12 @@ class _State:
 
     def observe(self, step: StepFeatures) -> Reading:
         remarks = self._complaints.listen(step)
-        readings = (self._read_words(step), self._strangers.observe(step), self._monologue.observe(step))
+        readings = (
+            self._read_words(step),
+            self._strangers.observe(step),
+            self._unspoken.observe(step),
+            self._monologue.observe(step),
+        )
         reading = max(filter(None, readings), key=_score_of)
         if steps := len(self._departure.steps):
             self._away = (step.index, steps)

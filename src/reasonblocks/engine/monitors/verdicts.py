@@ -5,6 +5,7 @@ Only short results are read for a verdict: in a long one, words of failure may b
 
 import re
 
+from .commands import looks_as_well
 from .features import StepFeatures
 from .quick import beginnings, lower, parted, quick_pattern
 from .words import covered, pieces, split, token_set, word_set
@@ -87,6 +88,13 @@ _RAN_NOTHING = re.compile(
     r"|\b(?:0|no|zero) (?:cases?|examples|specs?|tests?) (?:collected|executed|found|ran|run|selected)\b",
     re.IGNORECASE,
 )
+_NO_RUNNER = re.compile(
+    r"(?:^|\n)\s*\S+: no module named \S+\s*(?:$|\n)"
+    r"|\b(?:command not found|is not recognized as|missing script|unknown command)\b"
+    r"|(?:^|\n)\S*sh: (?:\d+: |line \d+: )?\S+: not found\s*(?:$|\n)",
+    re.IGNORECASE,
+)
+"""What is said where the program that should run is not there."""
 _IN_RAN_NOTHING = ("test", "item", "case", "example", "spec", "suite")
 """One of these is in whatever matches."""
 _SAYS_NOTHING = frozenset(("", "null", "none", "{}", "[]", '""', "''", "n/a", "undefined"))
@@ -120,6 +128,16 @@ def tells_of_failure(text: str) -> bool:
         if not _COUNTS_NONE.match(text, match.end()):
             return True
     return any(line.strip(_SIGNS) in _A_NO for line in lowered.split("\n"))
+
+
+def may_show(step: StepFeatures) -> bool:
+    """Whether a long result may be a look at the work; what an installation prints is none."""
+    return not step.role.changes or looks_as_well(step.arguments)
+
+
+def has_no_runner(step: StepFeatures) -> bool:
+    """Whether the result of a run says that there is nothing to run it with."""
+    return step.result_size <= _LITTLE and _NO_RUNNER.search(step.result_excerpt) is not None
 
 
 def ran_nothing(step: StepFeatures) -> bool:

@@ -26,7 +26,7 @@ from .ongoing import Ongoing
 from .pledges import Check, unkept
 from .reports import Reports
 from .roles import Role, hands_over, holds_results, runs_commands
-from .verdicts import brought_nothing, ran_nothing, shows_fault, speaks_against
+from .verdicts import brought_nothing, has_no_runner, may_show, ran_nothing, shows_fault, speaks_against
 from .waivers import admits_guess, is_unable, lets_it_stand, waives
 from .words import WordSet, number_set, split
 
@@ -76,6 +76,7 @@ class _State:
         "_reports",
         "_stumbled",
         "_symptom",
+        "_unrunnable",
         "_unseen",
         "_wrote",
     )
@@ -89,6 +90,8 @@ class _State:
         """The newest trial, if it failed and nothing was run with success after it."""
         self._looked_bad = False
         """Whether that trial was only a look: after the next change it says nothing any more."""
+        self._unrunnable = False
+        """Whether it failed since there is nothing to run it with."""
         self._owned = False
         """Whether that failure was spoken of since."""
         self._stumbled: tuple[int, str] | None = None
@@ -147,6 +150,9 @@ class _State:
         if waived:
             reason = "The work is called done, and the check of the last change is left out without need."
             return _reading(_WAIVED, reason, self._change, step, said)
+        excused = self._unrunnable and failure is not None and self._change < failure
+        if excused and (owns_failure(text) or is_unable(text)):
+            return None
         if self._looked:
             reason = "The work is called done, but after the last change it was only looked at."
             if claims_trial(step.thought):
@@ -173,9 +179,10 @@ class _State:
 
     def _guessed(self, step: StepFeatures, text: str) -> Reading | None:
         """What is wrong with an answer of which it is said that it was not checked, and that this does not matter."""
-        if self._last is None or not admits_guess(text):
+        if self._last is None:
             return None
-        if not (step.role.ends or gives_answer(text)):
+        told = step.speaks_only and self._reports.answered and not self._endings.called and called_done(text)
+        if not (waives(text) if told else admits_guess(text) and (step.role.ends or gives_answer(text))):
             return None
         reason = "An answer is given, and it is said that its check was left out."
         return Reading(_WAIVED, Evidence(VerificationSkip.name, reason, [step.index], [step.thought_quote()]))
@@ -241,7 +248,7 @@ class _State:
         role = step.role
         if role.notes or role.ends:
             return
-        self._last = Check.of(step)
+        self._last = Check.of(step, researches=not self._wrote)
         self._known |= step.result_numbers
         self._stumbled = (step.index, step.result_quote()) if step.failed else None
         if not self._informed:
@@ -252,7 +259,8 @@ class _State:
         if role.looks or role.runs:
             self._dismissed = False
         if role.runs:
-            if speaks_against(step):
+            self._unrunnable = has_no_runner(step)
+            if self._unrunnable or speaks_against(step):
                 self._failure = (step.index, step.result_quote())
             elif ran_nothing(step):
                 return
@@ -260,7 +268,8 @@ class _State:
                 self._failure = None
                 self._passed = self._passed or (self._wrote and step.result_size > 0)
             self._owned = self._looked_bad = False
-            self._change = None
+            if not self._unrunnable:
+                self._change = None
         elif role.writes:
             self._wrote = True
             if not step.failed and not self._was_found(step):
@@ -269,7 +278,7 @@ class _State:
                     step.result_size >= _SHOWN or (step.result_size > 0 and looks_as_well(step.arguments))
                 )
                 self._change = (step.index, step.call_quote())
-        elif not step.failed and (role.looks or (step.result_size >= _SHOWN and _may_show(step))):
+        elif not step.failed and (role.looks or (step.result_size >= _SHOWN and may_show(step))):
             self._looked = True
 
     def _was_found(self, step: StepFeatures) -> bool:
@@ -298,16 +307,11 @@ class _State:
             self._unseen = None if handed_over else (step.index, step.call_quote())
 
 
-def _may_show(step: StepFeatures) -> bool:
-    """Whether a long result may be a look at the work; what an installation prints is none."""
-    return not step.role.changes or looks_as_well(step.arguments)
-
-
 def _text_of(step: StepFeatures) -> str:
     """What a step says, be it in its thought or in what it hands in."""
     return f"{step.thought}\n{step.arguments[:_LONGEST_TEXT]}" if step.role.ends else step.thought
 
 
 def _reading(score: float, reason: str, before: tuple[int, str], step: StepFeatures, said: str) -> Reading:
-    index, text = before
-    return Reading(score, Evidence(VerificationSkip.name, reason, [index, step.index], [quote(said), text]))
+    evidence = Evidence(VerificationSkip.name, reason, [before[0], step.index], [quote(said), before[1]])
+    return Reading(score, evidence)
