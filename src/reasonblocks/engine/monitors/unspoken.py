@@ -18,7 +18,8 @@ _FOUND = 0.68
 _MOST_IDS = 400
 """With more ids than this on one side, nothing is known for sure any more."""
 _MOST_READ = 4_000
-_ID = re.compile(r"\b(?=\w*\d)\w{5,24}\b|\b[A-Z]{5,8}\b")
+_WORD = re.compile(r"\w+")
+_SHORTEST_ID, _LONGEST_ID, _LONGEST_CODE = 5, 24, 8
 _ASKED_FOR = 2
 """So many words of a tool's name in what somebody says, and they ask for what it does."""
 _PARTS_OF_A_NAME = "_"
@@ -103,4 +104,13 @@ def _kind(record: str) -> tuple[int, bool, bool]:
 
 
 def _ids(text: str) -> set[str]:
-    return set(_ID.findall(text[:_MOST_READ]))
+    """The words of a text that may be ids: those with a digit in them, and short ones in capitals."""
+    return set(filter(_is_id, set(_WORD.findall(text[:_MOST_READ]))))
+
+
+def _is_id(word: str) -> bool:
+    if not _SHORTEST_ID <= len(word) <= _LONGEST_ID:
+        return False
+    if any(map(str.isdecimal, word)):
+        return True
+    return len(word) <= _LONGEST_CODE and word.isascii() and word.isalpha() and word.isupper()
