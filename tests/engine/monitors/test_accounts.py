@@ -57,9 +57,9 @@ def write(path: str, text: str) -> ObservedStep:
 
 
 PUT: dict[str, Callable[[str], ObservedStep]] = {
-    "a file of notes": lambda text: write("/work/notes.md", text),
+    "a file of notes": lambda text: write("/srv/notes.md", text),
     "a file without an ending": lambda text: shell(f"echo '{text}' > /tmp/findings"),
-    "a record of fields": lambda text: write("/work/progress.json", json.dumps({"known": text})),
+    "a record of fields": lambda text: write("/srv/progress.json", json.dumps({"known": text})),
     "said back by a shell": lambda text: shell(f"echo '{text}'", text),
     "printed by a script": lambda text: shell(f'python3 -c "print({text!r})"', text),
     "a remark in a shell": lambda text: shell("# " + text.replace("\n", "\n# ")),
@@ -86,8 +86,8 @@ def test_c14_notes_that_are_read_back_are_no_news() -> None:
         step
         for text in ACCOUNTS
         for step in (
-            write("/work/notes.md", text),
-            ObservedStep("", "Read", '{"file_path": "/work/notes.md"}', text),
+            write("/srv/notes.md", text),
+            ObservedStep("", "Read", '{"file_path": "/srv/notes.md"}', text),
         )
     ]
     assert max(scores(steps)) >= 0.6
@@ -107,7 +107,7 @@ HEALTHY = {
         step
         for number, text in enumerate(ACCOUNTS)
         for step in (
-            write("/work/notes.md", text),
+            write("/srv/notes.md", text),
             shell(f"sed -i 's/hour/minute_{number}/' ferry/timetable.py"),
         )
     ],
@@ -131,11 +131,11 @@ HEALTHY = {
         for text, day in zip(ACCOUNTS, ("Monday", "Tuesday", "Friday", "Saturday"), strict=True)
     ],
     "another thing each time": [
-        write("/work/notes.md", f"`{name}_time` in ferry/{name}.py hands its moment to `{name}_zone`.")
+        write("/srv/notes.md", f"`{name}_time` in ferry/{name}.py hands its moment to `{name}_zone`.")
         for name in ("oban", "mallaig", "ullapool", "tarbert")
     ],
     "a text that was asked for": [
-        write(f"/work/docs/{number}.rst", f"`sailing_time` of timetable.py, part {number}00: see `to_local`.")
+        write(f"/srv/docs/{number}.rst", f"`sailing_time` of timetable.py, part {number}00: see `to_local`.")
         for number in range(4)
     ],
 }
