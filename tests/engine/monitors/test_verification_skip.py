@@ -2,32 +2,17 @@
 
 from collections.abc import Callable, Sequence
 
-import msgspec
 import pytest
 
 from reasonblocks.engine.answers import Evidence
 from reasonblocks.engine.monitors.features import ObservedStep
 from reasonblocks.engine.monitors.suite import SuiteReading
 
+from .deeds_and_words import call, say, shell
+
 NAME = "verification_skip"
 Readings = Callable[[Sequence[ObservedStep]], list[SuiteReading]]
 Why = Callable[[str, Sequence[ObservedStep]], Evidence]
-
-
-def shell(command: str, result: str = "", thought: str = "Next.", *, error: bool = False) -> ObservedStep:
-    """A line for a shell."""
-    return ObservedStep(thought, "bash", msgspec.json.encode({"command": command}).decode(), result, error)
-
-
-def say(text: str, answer: str = "") -> ObservedStep:
-    """A message, and what the other side answers."""
-    return ObservedStep(text, "", "", answer)
-
-
-def call(action: str, result: str, *, error: bool = False, **given: str) -> ObservedStep:
-    """A call without a thought."""
-    return ObservedStep("", action, msgspec.json.encode(given).decode(), result, error)
-
 
 READ = [shell("grep -rn lock src", "src/store.py:12: lock"), shell("cat src/store.py", "class Store: ..." * 20)]
 EDIT = shell("sed -i 's/a/b/' src/store.py")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-import msgspec
 import pytest
 
 from reasonblocks.engine.monitors.dismissals import all_well, dismisses, presumes, takes_for_done
@@ -10,24 +9,10 @@ from reasonblocks.engine.monitors.features import ObservedStep
 from reasonblocks.engine.monitors.suite import SuiteReading
 from reasonblocks.engine.monitors.waivers import admits_guess, is_unable, waives
 
+from .deeds_and_words import call, say, shell
+
 NAME = "verification_skip"
 Readings = Callable[[Sequence[ObservedStep]], list[SuiteReading]]
-
-
-def shell(command: str, result: str = "", thought: str = "Next.", *, error: bool = False) -> ObservedStep:
-    """A line for a shell."""
-    return ObservedStep(thought, "bash", msgspec.json.encode({"command": command}).decode(), result, error)
-
-
-def say(text: str, answer: str = "") -> ObservedStep:
-    """A message, and what the other side answers."""
-    return ObservedStep(text, "", "", answer)
-
-
-def call(action: str, result: str, *, error: bool = False, **given: str) -> ObservedStep:
-    """A call without a thought."""
-    return ObservedStep("", action, msgspec.json.encode(given).decode(), result, error)
-
 
 READ = [shell("grep -rn retry lib", "lib/mail.py:40: retry"), shell("cat lib/mail.py", "class Mail: ..." * 20)]
 EDIT = shell("sed -i 's/3/5/' lib/mail.py")
