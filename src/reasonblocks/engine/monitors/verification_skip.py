@@ -179,10 +179,7 @@ class _State:
 
     def _guessed(self, step: StepFeatures, text: str) -> Reading | None:
         """What is wrong with an answer of which it is said that it was not checked, and that this does not matter."""
-        if self._last is None:
-            return None
-        told = step.speaks_only and self._reports.answered and not self._endings.called and called_done(text)
-        if not (waives(text) if told else admits_guess(text) and (step.role.ends or gives_answer(text))):
+        if self._last is None or not (admits_guess(text) and (step.role.ends or gives_answer(text))):
             return None
         reason = "An answer is given, and it is said that its check was left out."
         return Reading(_WAIVED, Evidence(VerificationSkip.name, reason, [step.index], [step.thought_quote()]))
