@@ -11,7 +11,8 @@ caches as they are in a server. Times and ratios are medians over the rounds. Th
 server, which other work on the machine disturbs least; what a client waits stands beside it.
 
 evaluate    one new step a call, runs of 50 steps, against a bare route that decodes the same body and gives the same
-            answer: what the monitors take is ours. The second line adds them, without anything around, to the route.
+            answer, and the monitors without anything around. The second line is the way alone: a server whose monitors
+            are switched off, against the route. The third one has no bar: what monitors take is the most of it.
 retrieve    e2 with a failure type and e1, each lookup finds three patterns, against the bare route and a bare query of
             qdrant-edge with the same points and filter for every vector that is looked up: one thought has one, of
             three the newest is looked up by itself as well. The server remembers the vectors of the contexts: what the
@@ -36,12 +37,12 @@ import numpy as np
 from serving import parts, report
 from serving.bare import EVENTS, Answers
 from serving.connection import request
-from serving.costs import Costs, Line, Pair, bodies
+from serving.costs import Asked, Costs, Line, Pair, bodies
 from serving.filling import fill, plan
 from serving.ingesting import BATCH, Ingest
 from serving.material import Material
 from serving.parts import Lookups
-from serving.processes import Server, bare, ours
+from serving.processes import Server, bare, ours, unwatched
 from serving.raw import BareIndex, BareMonitors
 
 from reasonblocks.engine.answers import Evaluation, EventsReceipt, Retrieval
@@ -86,7 +87,7 @@ class Bench:
             answers = self.folder / "answers.json"
             answers.write_bytes(msgspec.json.encode(self._answers(server, next(iter(lookups[0].contexts)))))
             other = stack.enter_context(bare(answers, key))
-            self._compare(other, server, index, lookups)
+            self._compare(other, server, stack.enter_context(unwatched(key)), index, lookups)
             resident, _ = server.memory()
             print(f"server after all of it: {resident:.0f} MB resident")
         return self._conclude()
@@ -132,12 +133,15 @@ class Bench:
             EventsReceipt(BATCH, msgspec.json.decode(receipt, type=EventsReceipt).rejected),
         )
 
-    def _compare(self, other: Server, server: Server, index: BareIndex, lookups: list[Lookups]) -> None:
+    def _compare(self, other: Server, server: Server, way: Server, index: BareIndex, lookups: list[Lookups]) -> None:
         monitors = BareMonitors()
         self._embedding()
         clients: dict[str, Pair] = {}
-        clients["evaluate"] = pair = self._warm(other, server, monitors)
-        self.lines += parts.evaluate(pair, monitors, self.material, self.rounds)
+        # A round that does not count: caches fill, and whatever is made at first use is made.
+        parts.evaluate(Pair.of(other, server), Asked(way), monitors, self.material, 1)
+        monitors.costs.taken.clear()
+        clients["evaluate"] = pair = Pair.of(other, server)
+        self.lines += parts.evaluate(pair, Asked(way), monitors, self.material, self.rounds)
         for tier in ("e2", "e1"):
             for each in lookups:
                 clients["retrieve"] = pair = Pair.of(other, server)
@@ -151,12 +155,6 @@ class Bench:
         print(f"monitors in process: {monitors.costs.median().cpu * 1e6:.0f} µs of CPU a step")
         scoring = ingest.scoring.median()
         print(f"scoring after a batch: {scoring.cpu / BATCH * 1e6:.0f} µs of CPU a step, over {scoring.wall:.2f} s\n")
-
-    def _warm(self, other: Server, server: Server, monitors: BareMonitors) -> Pair:
-        """A round that does not count: caches fill, and whatever is made at first use is made."""
-        parts.evaluate(Pair.of(other, server), monitors, self.material, 1)
-        monitors.costs.taken.clear()
-        return Pair.of(other, server)
 
     def _embedding(self) -> None:
         for thoughts, kind in ((1, "one thought"), (3, "three thoughts, looked up by two vectors")):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from serving.bare import EVALUATE, RETRIEVE
 from serving.connection import request
-from serving.costs import Beside, Costs, Line, Pair
+from serving.costs import Asked, Beside, Costs, Line, Pair
 from serving.filling import ASKED_FAILURE, NEAR
 from serving.material import Material
 from serving.raw import BareIndex, BareMonitors
@@ -33,11 +33,14 @@ def evaluate_requests(material: Material, key: str) -> list[bytes]:
     ]
 
 
-def evaluate(pair: Pair, monitors: BareMonitors, material: Material, rounds: int) -> list[Line]:
-    """Incremental evaluation of runs of 50 steps, a run before it is the other's turn."""
+def evaluate(pair: Pair, way: Asked, monitors: BareMonitors, material: Material, rounds: int) -> list[Line]:
+    """Incremental evaluation of runs of 50 steps, a run before it is the other's turn.
+
+    `way` is our server with no monitor at the end of the way.
+    """
     injected = 0
     for _ in range(rounds):
-        for asked in pair.turns():
+        for asked in (way, *pair.turns(), way):
             beside = monitors.beside([observed(step) for step in material.steps()])
             answers = asked.ask(evaluate_requests(material, asked.server.key), beside)
             injected += sum(b'"inject":true' in answer for answer in answers)
@@ -45,8 +48,9 @@ def evaluate(pair: Pair, monitors: BareMonitors, material: Material, rounds: int
         print(f"  note: {injected} evaluations asked the embedder for a pattern; the figures hold that as well")
     route, ours = pair.bare.costs.by_round(rounds), pair.ours.costs.by_round(rounds)
     return [
-        Line("evaluate: route", route, ours, BAR),
-        Line("  against route + monitors", route.plus(monitors.costs.by_round(rounds)), ours),
+        Line("evaluate: route + monitors", route.plus(monitors.costs.by_round(rounds)), ours, BAR),
+        Line("evaluate, monitors off: route", route, way.costs.by_round(rounds), BAR),
+        Line("  evaluate against the route alone", route, ours),
     ]
 
 

@@ -16,6 +16,8 @@ from typing import IO
 import psutil
 from serving.connection import Connection
 
+from reasonblocks.engine.monitors.registry import BUILT_IN
+
 START_SECONDS = 120.0
 STOP_SECONDS = 20.0
 _LOOK_SECONDS = 0.05
@@ -83,6 +85,20 @@ def ours(data_dir: Path, key: str = "", log_level: str = "warning") -> Iterator[
     arguments = ["-m", "reasonblocks", "serve", "--port", "0", "--data-dir", str(data_dir), "--log-level", log_level]
     with _running(arguments, {"REASONBLOCKS_RATE": "1000000", "REASONBLOCKS_BURST": "1000000"}) as server:
         server.key = key or _first_line(server.process)
+        with _connected(server):
+            _await_ready(server)
+            yield server
+
+
+@contextlib.contextmanager
+def unwatched(key: str) -> Iterator[Server]:
+    """rb-api with all monitors switched off: the way that an evaluation takes, and nothing at the end of it."""
+    own = {"MONITORS_OFF": ",".join(monitor.name for monitor in BUILT_IN), "DATA_DIR": ":memory:", "PORT": "0"}
+    environment = {"RATE": "1000000", "BURST": "1000000", "KEYS": key, "LOG_LEVEL": "warning", **own}
+    with _running(
+        ["-m", "reasonblocks", "serve"], {f"REASONBLOCKS_{name}": value for name, value in environment.items()}
+    ) as server:
+        server.key = key
         with _connected(server):
             _await_ready(server)
             yield server

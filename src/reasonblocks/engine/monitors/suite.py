@@ -113,10 +113,14 @@ class Trajectory:
 
     def observe(self, step: ObservedStep, digest: bytes | None = None) -> SuiteReading:
         """Take the next step in; `digest` is that of the step, if it is known already, or `NEVER_ASKED`."""
-        features = self._reader.read(step)
-        reading = self._reading = self._read(features)
+        index = self._reader.length
+        if self._states:
+            self._reading = self._read(self._reader.read(step))
+        else:
+            self._reader.length += 1  # nobody is there to look at it
+        reading = self._reading
         scores = pack(f"{len(reading.scores)}d", *reading.scores.values())
-        known = _Recent(features.index, step.digest() if digest is None else digest, scores, reading.evidence or None)
+        known = _Recent(index, step.digest() if digest is None else digest, scores, reading.evidence or None)
         self._recent = (*self._recent[1 - RECENT :], known)
         if step.thought:
             self._thoughts.append(step.thought[:_LONGEST_THOUGHT])

@@ -5,6 +5,7 @@ have been in some list before, so it is no stranger; but neither side has named 
 """
 
 import re
+from itertools import filterfalse
 
 from ..answers import Evidence
 from .agreements import agrees
@@ -105,12 +106,15 @@ def _kind(record: str) -> tuple[int, bool, bool]:
 
 def _ids(text: str) -> set[str]:
     """The words of a text that may be ids: those with a digit in them, and short ones in capitals."""
-    return set(filter(_is_id, set(_WORD.findall(text[:_MOST_READ]))))
+    words = set(_WORD.findall(text[:_MOST_READ]))
+    found = {word for word in filterfalse(str.isalpha, words) if _is_code(word)}
+    found.update(word for word in filter(str.isupper, words) if _is_in_capitals(word))
+    return found
 
 
-def _is_id(word: str) -> bool:
-    if not _SHORTEST_ID <= len(word) <= _LONGEST_ID:
-        return False
-    if any(map(str.isdecimal, word)):
-        return True
-    return len(word) <= _LONGEST_CODE and word.isascii() and word.isalpha() and word.isupper()
+def _is_code(word: str) -> bool:
+    return _SHORTEST_ID <= len(word) <= _LONGEST_ID and any(map(str.isdecimal, word))
+
+
+def _is_in_capitals(word: str) -> bool:
+    return _SHORTEST_ID <= len(word) <= _LONGEST_CODE and word.isascii() and word.isalpha()
