@@ -166,6 +166,16 @@ DONE_BY_US = _bit("did", 1) | _bit("did", -1)
 NORM_BITS = _bit(NORM, 1) | _bit(NORM, -1)
 
 
+_ON_BOTH_SIDES = frozenset((NORM, ORDER, "year"))
+"""Matters with more than two sides, or where the side does not tell what is excluded."""
+
+
+def matter_bits(matter: str, side: int) -> int:
+    """The bits of a position: those of its matter and side, or of both sides where there are more than these two."""
+    matter = matter.partition(" ")[0]  # `count files`
+    return _bit(matter, 1) | _bit(matter, -1) if matter in _ON_BOTH_SIDES else _bit(matter, side)
+
+
 def phrases_for(words: Set[str], *, denied: bool) -> list[tuple[re.Pattern[str], str]]:
     """The phrases that a sentence with these words may have, each with the word that stands for it."""
     places = sorted({place for word in _BY_WORD.keys() & words for place in _BY_WORD[word]})

@@ -6,7 +6,6 @@ the two it is, in a word or a phrase (`position_words.py`). Guesses, plans, ques
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 from .claim_words import CONDITIONS, OTHER_ONE, supposes_a_case
@@ -103,7 +102,6 @@ class Position(NamedTuple):
     """Whether it is about how things were before anything was changed."""
 
 
-@lru_cache(maxsize=2_048)
 def positions_in(sentence: str) -> tuple[Position, ...]:
     """The positions that a sentence takes."""
     words = split(sentence)

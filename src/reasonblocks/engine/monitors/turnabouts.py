@@ -13,7 +13,7 @@ from .lexicon import is_of_any_task
 from .points import FILE
 from .position_phrases import reversed_sides
 from .position_words import EXCLUDING_NORMS, LASTS, NORM, ORDER, RELATES, TRIED
-from .positions import Position, positions_in
+from .positions import Position
 from .remarks import Remark
 from .stances import words_of_names
 from .standing import Event, Opposite
@@ -56,6 +56,7 @@ class Turnabouts:
                 self._kept.popleft()
             pairs = ((past, now) for now in said if now.bits & self._ever for past in self._related(now))
             found += filter(None, [self._opposite(*pair) for pair in islice(pairs, _MOST_LOOKS)])
+            said = [now for now in said if now.said.matters]  # some were read in the meantime, and take no side
             self._kept.extend(said)
             for now in said:
                 self._ever |= now.bits
@@ -67,16 +68,21 @@ class Turnabouts:
         bits, said = now.bits, now.said
         against = reversed_sides(said.matters)
         for past in reversed(self._kept):
-            common = past.bits & bits & ~FILLS if past.said.matters & against else 0
-            if not common or common.bit_count() < _SHARE * min(past.said.count, said.count):
+            held = past.said
+            common = past.bits & bits & ~FILLS if held.matters & against else 0
+            if not common or common.bit_count() < _SHARE * min(held.count, said.count):
                 continue
-            few = past.said.count + said.count <= _SHORT
-            if few or common & (common - 1) or _names(past.said) & common or _names(said) & common:
-                yield past
+            few = held.count + said.count <= _SHORT
+            if few or common & (common - 1) or _names(held) & common or _names(said) & common:
+                if said.positions() and held.positions():
+                    against = reversed_sides(said.matters)
+                    if held.matters & against:
+                        yield past
+                elif not said.matters:
+                    return
 
     def _opposite(self, past: Remark, now: Remark) -> Opposite | None:
-        positions = positions_in(now.said.text)
-        for earlier, later in product(positions_in(past.said.text), positions) if positions else ():
+        for earlier, later in product(past.said.positions(), now.said.positions()):
             if excludes(earlier, later) and not any(
                 event.at >= past.index and _excuses(event, earlier, later, now) for event in self._events
             ):

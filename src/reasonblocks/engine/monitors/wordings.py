@@ -5,8 +5,9 @@ who ask, and what was read is kept for the next one who says the same.
 """
 
 import re
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import filterfalse
+from operator import or_
 
 import msgspec
 
@@ -39,9 +40,10 @@ from .marks import (
 from .opposites import NEGATES
 from .points import LONGEST as LONGEST_POINT
 from .points import TELLS_TO
-from .position_phrases import DENIED_MATTERS, DONE_BY_US, MATTERS, NORM_BITS, reversed_sides
+from .position_phrases import DENIED_MATTERS, DONE_BY_US, MATTERS, NORM_BITS, matter_bits, reversed_sides
 from .position_words import DENIALS
 from .positions import LONGEST as LONGEST_POSITION
+from .positions import Position, positions_in
 from .signed_words import LINES, idea_of
 from .signed_words import NEGATES as DENIES_NEXT
 from .stances import LONGEST as LONGEST_STANCE
@@ -134,6 +136,7 @@ class Wording(msgspec.Struct, eq=False, gc=False):
     may_name: WordSet = UNREAD
     """...and those of whatever may be one."""
     _claims: list[Claim] | None = None
+    _positions: tuple[Position, ...] | None = None
 
     @property
     def negated(self) -> bool:
@@ -157,6 +160,13 @@ class Wording(msgspec.Struct, eq=False, gc=False):
         if self._claims is None:
             self._claims = claims_of(self.text, split(self.text))
         return self._claims
+
+    def positions(self) -> tuple[Position, ...]:
+        """The positions it takes, found when they are first asked for; from then on `matters` has those alone."""
+        if self._positions is None:
+            self._positions = positions_in(self.text)
+            self.matters = reduce(or_, [matter_bits(one.matter, one.side) for one in self._positions], 0)
+        return self._positions
 
 
 def wording_of(sentence: Sentence) -> Wording:
