@@ -208,6 +208,14 @@ def page(number: int) -> ObservedStep:
     return call("page_down", f"Page {number}: entries {number}0 to {number}9 of the register")
 
 
+def test_c14_what_fails_is_a_loop_at_the_fourth_time() -> None:
+    """Many runs that end well try thrice before they try something else: nobody has to tell them."""
+    step = ObservedStep("", "page_down", "{}", "Error: page_down takes no argument ''", is_error=True)
+    scores = [reading.score for reading in found([step] * 5)]
+    assert max(scores[:3]) < 0.35
+    assert scores[3] >= 0.6
+
+
 HEALTHY = {
     "a new result each time": [call("get_news", f"Headline: {word}") for word in "one two three four five".split()],
     "bulk work over files": [

@@ -41,6 +41,8 @@ _SAME_THOUGHT = 0.5
 """Of the words of a thought."""
 _SENTENCE = re.compile(r"[`\"']?[A-Z`][\w`'\u2019.]*,? [\w`(]")
 """How no command begins."""
+_TRIES = 3
+"""Of what fails: many runs that end well give up only after the third, so that it takes one more to be a loop."""
 _WAITING = 2
 """Looks at something that runs elsewhere never count as more."""
 
@@ -134,7 +136,8 @@ class _State:
         for place in range(len(same) - 1, -1, -1):
             first, share = same[place]
             times += share * patience
-            counted = _counted(step, 1 + int(times + 0.01), waiting and not self._turns_round(first))
+            tries = 1 + len(same) - place
+            counted = _counted(step, 1 + int(times + 0.01), tries, waiting and not self._turns_round(first))
             score = _SCORES[min(counted, len(_SCORES) - 1)] * min(1.0, self._density(first.index) / _DENSE)
             if score >= best:
                 best, since = score, place
@@ -193,10 +196,10 @@ def _is_untold(step: StepFeatures) -> bool:
     return runs_commands(step.action) and _SENTENCE.match(step.arguments) is not None
 
 
-def _counted(step: StepFeatures, times: int, waiting: bool) -> int:
+def _counted(step: StepFeatures, times: int, tries: int, waiting: bool) -> int:
     """How often the same was done, less what patience asks for: how long something takes elsewhere cannot be known."""
     if step.failed:
-        return 1 + (times - 1) // 2 if step.role.waits else times
+        return 1 + (times - 1) // 2 if step.role.waits else times if tries > _TRIES else min(times, _TRIES - 1)
     return min(times, _WAITING) if waiting else times
 
 
