@@ -1,0 +1,193 @@
+"""Detours: a few looks at something else, after which a run goes on where it was, as if nothing had been.
+
+Whoever explores looks at new things all the time, and then speaks of what was found. A detour shows when it is over:
+hardly anything that its steps spoke of was spoken of before, nothing led there, and the step after it speaks of what the
+run was at before, and of nothing that was asked for or found on the way.
+"""
+
+from collections import deque
+from collections.abc import Sequence
+from itertools import pairwise
+
+import msgspec
+
+from .features import StepFeatures
+from .inquiry import inquires
+from .topics import TopicSet, topic_of_task
+from .waiting import waits
+
+_FEWEST, _MOST = 3, 6
+"""Steps of a detour."""
+_SHORTLY = 3
+"""Steps before it, in which what led there would stand, and what is gone on with after it."""
+_NEW, _MOSTLY_NEW = 0.34, 0.6
+"""The share of words that nobody had spoken of, in each step and in all of them."""
+_FEWEST_NEW = 5
+"""So many such words in all."""
+_LED = 0.34
+"""With a greater share of its new words from shortly before, a first step was led there."""
+_OF_TASK = 0.5
+"""With a greater share of words of the task it is about the task."""
+_BACK = 0.34
+"""The share of words spoken of before the detour, in the step that comes back."""
+_BY_CHANCE = 0.04
+"""The share of its words that may be some of the detour all the same."""
+_LONGEST_THOUGHT = 45
+"""Words of a thought; whoever speaks at length explains what it is for."""
+_TROUBLE = frozenset(
+    "alternative alternatively broke broken cause causes error errors exception fail failed failing fails failure "
+    "failures instead issue issues problem problems traceback warning warnings workaround wrong".split()
+)
+"""Who meets with trouble looks anywhere for a way out."""
+_LATE = 8
+"""From this step on, looks at one unconnected thing after the other are no longer a way to begin."""
+_LINKED = 0.5
+"""The share of steps that go on with an earlier one of the detour, if it is about one thing."""
+
+
+class _Glance(msgspec.Struct, frozen=True, gc=False):
+    """One step, as far as it is compared with those around it."""
+
+    index: int
+    plain: bool
+    """Whether it may be one of a detour: a short look, without a word that it looks for a cause."""
+    failed: bool
+    words: TopicSet
+    size: int
+    named: TopicSet
+    brought: TopicSet
+    spoken_before: TopicSet
+    """What was spoken of before it..."""
+    known_before: TopicSet
+    """...what anything was about..."""
+    named_before: TopicSet
+    """...and the files, symbols and ids that were named."""
+    quote: str
+
+
+class Detour(msgspec.Struct, frozen=True):
+    """Steps that had nothing to do with what was done before and after them."""
+
+    steps: list[int]
+    quotes: list[str]
+    one_thing: bool
+    """Whether the steps hang together."""
+
+    @property
+    def is_sprawl(self) -> bool:
+        """Whether it is one thing after another, and late."""
+        return not self.one_thing and self.steps[0] >= _LATE
+
+
+class Detours:
+    """The latest steps of a run in which nobody is served."""
+
+    __slots__ = ("_answered", "_known", "_latest", "_named", "_spoken", "_task")
+
+    def __init__(self, task: str) -> None:
+        self._task, self._named = topic_of_task(task)
+        self._known = self._spoken = self._task
+        self._latest: deque[_Glance] = deque(maxlen=_MOST + _SHORTLY)
+        self._answered = False
+        """Whether a person takes part, who may have asked for anything."""
+
+    def observe(self, step: StepFeatures) -> Detour | None:
+        """Take the next step in; the detour that it comes back from, if there is one."""
+        if self._answered:
+            return None
+        topic = step.topic
+        words = topic.spoken
+        found = None
+        if words:
+            found = self._comes_back(words)
+            if found:
+                self._latest.clear()  # it is told once
+            self._latest.append(self._glance(step))
+            self._spoken |= words
+            self._named |= topic.named
+        self._answered = step.speaks_only and step.observation != ""
+        self._known |= words | topic.brought
+        return found
+
+    def _glance(self, step: StepFeatures) -> _Glance:
+        topic, role = step.topic, step.role
+        plain = not (step.speaks_only or role.writes or role.changes or role.notes) and _is_short_look(step)
+        return _Glance(
+            step.index,
+            plain,
+            step.failed,
+            topic.spoken,
+            topic.spoken.bit_count(),
+            topic.named,
+            topic.brought,
+            self._spoken,
+            self._known,
+            self._named,
+            step.thought_quote() or step.call_quote(),
+        )
+
+    def _comes_back(self, words: TopicSet) -> Detour | None:
+        latest = self._latest
+        if len(latest) <= _FEWEST or not (latest[-1].plain and latest[-2].plain and latest[-3].plain):
+            return None
+        if words & latest[-1].words & ~latest[-_FEWEST].spoken_before:
+            return None  # it goes on
+        glances = list(latest)
+        for count in range(_FEWEST, min(_MOST, len(glances) - 1) + 1):
+            row = glances[-count:]
+            if not row[0].plain:
+                return None
+            if self._is_detour(row, glances[-count - _SHORTLY : -count], words):
+                return Detour([one.index for one in row], [one.quote for one in row], _is_one_thing(row))
+        return None
+
+    def _is_detour(self, row: Sequence[_Glance], before: Sequence[_Glance], words: TopicSet) -> bool:
+        """Whether nothing leads to these steps, and nothing of them is left in the words of the step after them."""
+        first = row[0]
+        spoken, size = first.spoken_before, words.bit_count()
+        if before[-1].failed or (words & spoken).bit_count() < _BACK * size:
+            return False
+        new: TopicSet = 0
+        for one in row:
+            own = one.words & ~spoken
+            if own.bit_count() < max(1.0, _NEW * one.size) or one.named & first.named_before:
+                return False
+            new |= own
+        total = sum(one.size for one in row)
+        if new.bit_count() < _FEWEST_NEW or sum((one.words & ~spoken).bit_count() for one in row) < _MOSTLY_NEW * total:
+            return False
+        if sum((one.words & self._task).bit_count() for one in row) > _OF_TASK * total or _answers_failure(row):
+            return False
+        brought = recent = self._task
+        for one in before:
+            brought |= one.brought
+            recent |= one.words
+        own = first.words & ~spoken
+        if (own & brought).bit_count() > _LED * own.bit_count() or not words & recent:
+            return False
+        found: TopicSet = 0
+        for one in row:
+            found |= one.brought
+        return (words & (new | found & ~first.known_before)).bit_count() <= _BY_CHANCE * size
+
+
+def _is_short_look(step: StepFeatures) -> bool:
+    """Whether it gives no reason for what it looks at, and is no look at the next of many."""
+    words = step.said
+    listed = not step.topic.said and " " not in step.arguments and "://" not in step.arguments
+    if listed or len(words) > _LONGEST_THOUGHT or not _TROUBLE.isdisjoint(words):
+        return False
+    return not (inquires(step) or waits(step))
+
+
+def _answers_failure(row: Sequence[_Glance]) -> bool:
+    """Whether a step of it goes on with one that failed: then there is a reason for it."""
+    return any(one.failed and (one.words | one.brought) & after.words for one, after in pairwise(row))
+
+
+def _is_one_thing(row: Sequence[_Glance]) -> bool:
+    spoken, seen, links = row[0].spoken_before, 0, 0
+    for one in row:
+        links += one.words & seen != 0
+        seen |= (one.words | one.brought & ~row[0].known_before) & ~spoken
+    return links >= _LINKED * (len(row) - 1)

@@ -1,0 +1,147 @@
+"""Errands that nobody sent anyone on: a service looks things up between two messages, and nothing comes of them.
+
+What is looked up for a person ends in the next message, or in the next change. What does not, and was asked for with
+values that nobody had named and no result had brought, was about something else; and so is what is looked up once that
+was done which the person came for.
+"""
+
+from collections import deque
+
+import msgspec
+
+from .features import StepFeatures
+from .topics import TopicSet, topic_of_task, topic_set
+from .words import WordSet
+
+_FEWEST_AFTER, _FEWEST_LOOKS = 3, 2
+"""Calls after something was done, so many of them look-ups, that are for nothing; one more may have been used."""
+_FEWEST_STRANGE = 2
+"""Calls with values from nowhere, or notes about something new."""
+_MOSTLY = 0.5
+"""The share of such ones among the calls between two messages."""
+_NOTED, _NEW_NOTE = 4, 0.6
+"""A note about something new has so many new words, and this share of them."""
+_MOST_CALLS = 16
+_MOST_HEARD, _MOST_READ = 24, 16_000
+"""Results that are searched for a value, and characters of each."""
+_SHORTEST_RECORD = 4
+"""Characters: a shorter answer is an empty one."""
+
+
+class _Call(msgspec.Struct, frozen=True, gc=False):
+    """One call between two messages, as far as it is compared with the next of them."""
+
+    index: int
+    quote: str
+    looks: bool
+    notes: bool
+    given: set[str]
+    words: TopicSet
+    """What it was given."""
+    about: TopicSet
+    """The same with what it brought."""
+    numbers: WordSet
+    result: str
+
+
+class Errand(msgspec.Struct, frozen=True):
+    """Calls that were for nothing."""
+
+    steps: list[int]
+    quotes: list[str]
+    after_deed: bool
+    """Whether they came after something had been done, and before that was told."""
+
+
+class Errands:
+    """The calls of a service since somebody last spoke, or since something was changed."""
+
+    __slots__ = ("_answered", "_calls", "_deed", "_heard", "_known", "_known_before", "_numbers")
+
+    def __init__(self, task: str) -> None:
+        self._known = self._known_before = topic_of_task(task)[0]
+        """What anything was about, and what was before the first of the calls."""
+        self._numbers: WordSet = 0
+        self._calls: list[_Call] = []
+        self._heard: deque[str] = deque(maxlen=_MOST_HEARD)
+        """The results before the first of the calls."""
+        self._answered = self._deed = False
+        """Whether a person takes part, and whether something was done since they spoke."""
+
+    def observe(self, step: StepFeatures) -> Errand | None:
+        """Take the next step in; the calls that it shows to have been for nothing, if there are enough."""
+        role, topic = step.role, step.topic
+        ends = step.speaks_only or (role.changes and not role.writes) or role.ends
+        found = None
+        if ends:
+            if self._answered and len(self._calls) >= _FEWEST_STRANGE:
+                found = self._for_nothing(topic.spoken, step.thought_numbers)
+            self._heard.extend(one.result for one in self._calls)
+            self._heard.append(step.observation[:_MOST_READ])
+            self._calls.clear()
+            self._deed = not step.speaks_only and not step.failed
+            self._answered = self._answered or (step.speaks_only and step.observation != "")
+            self._numbers |= step.thought_numbers | step.result_numbers
+        elif self._answered and len(self._calls) < _MOST_CALLS and not step.failed:
+            self._calls.append(_read(step, self._numbers))
+        self._known |= topic.spoken | topic.brought
+        if ends:
+            self._known_before = self._known
+        return found
+
+    def _for_nothing(self, words: TopicSet, numbers: WordSet) -> Errand | None:
+        if not words:
+            return None
+        unused = [one for one in self._calls if not (one.about & ~self._known_before & words or one.numbers & numbers)]
+        if self._deed:
+            enough = len(unused) >= _FEWEST_AFTER and sum(one.looks for one in unused) >= _FEWEST_LOOKS
+            return _told(unused, True) if enough and len(self._calls) - len(unused) <= 1 else None
+        strange = self._strange_calls()
+        if len(strange) < max(_FEWEST_STRANGE, _MOSTLY * len(self._calls)) or any(one not in unused for one in strange):
+            return None
+        return _told(strange, False) if any(one.looks for one in strange) else None
+
+    def _strange_calls(self) -> list[_Call]:
+        """Those that have to do with nothing that was known, or with the results of such ones alone."""
+        strange: list[_Call] = []
+        heard = list(self._heard)
+        for call in self._calls:
+            if self._is_strange(call, heard):
+                strange.append(call)
+            else:
+                heard.append(call.result)
+        return strange
+
+    def _is_strange(self, call: _Call, heard: list[str]) -> bool:
+        new = call.words & ~self._known_before
+        if call.notes:
+            return new.bit_count() >= max(_NOTED, _NEW_NOTE * call.words.bit_count())
+        if not new or not call.looks:
+            return False
+        # What stands deep in a long result is not among the words that are kept of it.
+        return any(topic_set((word,)) & new and not _stands_in(word, heard) for word in call.given)
+
+
+def _stands_in(word: str, texts: list[str]) -> bool:
+    return any(word in text.lower() for text in texts)
+
+
+def _read(step: StepFeatures, numbers: WordSet) -> _Call:
+    topic, role = step.topic, step.role
+    got = step.result_size > _SHORTEST_RECORD
+    words = topic.called | topic.coded
+    return _Call(
+        step.index,
+        step.call_quote(),
+        role.looks and got,
+        role.notes,
+        step.given,
+        words,
+        words | topic.said | topic.brought,
+        step.result_numbers & ~numbers,
+        step.observation[:_MOST_READ],
+    )
+
+
+def _told(calls: list[_Call], after_deed: bool) -> Errand:
+    return Errand([one.index for one in calls], [one.quote for one in calls], after_deed)

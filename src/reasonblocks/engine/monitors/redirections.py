@@ -1,0 +1,109 @@
+"""Redirections: a person is told about something else, and comes back to what they had asked for.
+
+The message has hardly a word of what the person said before, asks for nothing, and the reply takes up none of it: it
+says again what is wanted, or wonders. One such reply is a misunderstanding, two are a sign; one is enough if it says in
+plain words that this is not what was asked for.
+"""
+
+from collections import deque
+
+import msgspec
+
+from .complaints import ASTRAY, remark_in
+from .features import StepFeatures
+from .topics import TopicSet, topic_of_task
+from .words import Phrases
+
+_REMINDS = Phrases(
+    "am asking about, am here about, am here for, back on track, back to the booking, back to the order, came here for",
+    "came here to, can we talk about my, could we talk about my, didn't come here, doesn't help me, does not help me",
+    "i asked about, i asked for, i asked if, i asked you, i asked whether, i called about, i wrote about, i'm asking",
+    "i'm here about, i'm here for, i'm only here, is not helping, isn't helping, isn't what i, my question is",
+    "my question was, not helping me, stay on topic, that's not what, that is not what, was asking about",
+    "was asking for, was asking if, was asking whether, was talking about, were talking about",
+)
+"""What somebody says who is told something else; it may be meant otherwise where the message was about their matter."""
+_FEWEST_WORDS, _MOSTLY_NEW = 3, 0.5
+"""A message about something else has so many words that nobody had used, and this share of them..."""
+_MOST_OF_WISH = 1
+"""...and no more of the person's last words."""
+_LONGEST_REPLY = 22
+_ENDS = frozenset("bye goodbye thank thanks".split())
+_ASKS = frozenset("please let could would may".split())
+"""Whoever wants something of a person uses one of these, if there is no question mark."""
+_WITHIN, _SHORTLY = 6, 4
+_ENOUGH = 2
+
+
+class Redirection(msgspec.Struct, frozen=True):
+    """A reply that takes up nothing of the message before it."""
+
+    index: int
+    reply: str
+    subject: TopicSet
+    """What the message was about that nobody had spoken of, with what was looked up for it."""
+    plain: bool
+    """Whether it says in so many words that this is not what was asked for..."""
+    astray: bool
+    """...and whether the message shows that it is not."""
+
+
+class Redirections:
+    """The latest replies of a person who wants to get back to something."""
+
+    __slots__ = ("_before", "_found", "_heard", "_latest", "_stray", "_wish")
+
+    def __init__(self, task: str) -> None:
+        self._before: TopicSet = topic_of_task(task)[0]
+        """What anything was about before the person was led away..."""
+        self._wish: TopicSet = self._before
+        """...and what the person had said last."""
+        self._heard: TopicSet = 0
+        """What the calls since have brought."""
+        self._latest: deque[Redirection] = deque(maxlen=_ENOUGH)
+        self._stray = -_WITHIN
+        """The last call with an id that nobody had named, answered with a record of its own."""
+
+    def observe(self, step: StepFeatures) -> list[Redirection] | None:
+        """Take the next step in: the replies, once they are enough."""
+        topic = step.topic
+        if not step.speaks_only:
+            self._heard |= topic.brought | topic.called | topic.coded
+            if step.origin.fresh and step.origin.record:
+                self._stray = step.index
+            return None
+        if not step.observation:
+            self._before |= topic.spoken
+            return None
+        found = self._redirection(step)
+        if found is None:
+            self._before |= topic.spoken | topic.brought | self._heard
+            self._wish = topic.brought
+            self._heard = 0
+            self._latest.clear()
+            return None
+        self._latest.append(found)
+        first = self._latest[0]
+        if len(self._latest) < _ENOUGH or step.index - first.index > _WITHIN:
+            return [found] if found.plain and (found.astray or step.index - self._stray < _SHORTLY) else None
+        return list(self._latest)
+
+    def _redirection(self, step: StepFeatures) -> Redirection | None:
+        topic, reply = step.topic, step.observation
+        words = reply.split(None, _LONGEST_REPLY)
+        new = topic.spoken & ~self._before
+        if len(words) > _LONGEST_REPLY or topic.brought & (new | self._heard & ~self._before):
+            return None
+        if "?" not in reply and "but" not in step.heard and not _ENDS.isdisjoint(step.heard):
+            return None
+        plain = remark_in(step, ASTRAY) or remark_in(step, _REMINDS)
+        size = topic.spoken.bit_count()
+        astray = (
+            new.bit_count() >= max(_FEWEST_WORDS, _MOSTLY_NEW * size)
+            and (topic.spoken & self._wish).bit_count() <= _MOST_OF_WISH
+            and "?" not in step.thought
+            and _ASKS.isdisjoint(step.said)
+        )
+        if not astray and not (plain and new.bit_count() >= _FEWEST_WORDS):
+            return None
+        return Redirection(step.index, step.result_quote(), new | self._heard & ~self._before, plain, astray)
