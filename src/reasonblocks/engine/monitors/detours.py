@@ -1,8 +1,8 @@
 """Detours: a few looks at something else, after which a run goes on where it was, as if nothing had been.
 
 Whoever explores looks at new things all the time, and then speaks of what was found. A detour shows when it is over:
-hardly anything that its steps spoke of was spoken of before, nothing led there, and the step after it speaks of what the
-run was at before, and of nothing that was asked for or found on the way.
+hardly anything that its steps spoke of was spoken of before, nothing led there, and the step after it speaks of what
+the run was at before, and of nothing that was asked for or found on the way.
 """
 
 from collections import deque

@@ -34,6 +34,8 @@ class _Call(msgspec.Struct, frozen=True, gc=False):
     index: int
     quote: str
     looks: bool
+    foreign: bool
+    """Whether what it brought is not about what the run has dealt with, as far as ids tell."""
     notes: bool
     given: set[str]
     words: TopicSet
@@ -116,7 +118,7 @@ class Errands:
         new = call.words & ~self._known_before
         if call.notes:
             return new.bit_count() >= max(_NOTED, _NEW_NOTE * call.words.bit_count())
-        if not new or not call.looks:
+        if not new or not (call.looks and call.foreign):
             return False
         # What stands deep in a long result is not among the words that are kept of it.
         return any(topic_set((word,)) & new and not _stands_in(word, heard) for word in call.given)
@@ -134,6 +136,7 @@ def _read(step: StepFeatures, numbers: WordSet) -> _Call:
         step.index,
         step.call_quote(),
         role.looks and got,
+        step.origin.strange or not step.origin.fresh,
         role.notes,
         step.given,
         words,

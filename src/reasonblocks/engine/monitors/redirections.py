@@ -11,6 +11,7 @@ import msgspec
 
 from .complaints import ASTRAY, remark_in
 from .features import StepFeatures
+from .provenance import turns_to_something_else
 from .topics import TopicSet, topic_of_task
 from .words import Phrases
 
@@ -31,6 +32,8 @@ _LONGEST_REPLY = 22
 _ENDS = frozenset("bye goodbye thank thanks".split())
 _ASKS = frozenset("please let could would may".split())
 """Whoever wants something of a person uses one of these, if there is no question mark."""
+_MOST_OWN = 1
+"""So many words of a reply may be new."""
 _WITHIN, _SHORTLY = 6, 4
 _ENOUGH = 2
 
@@ -46,6 +49,8 @@ class Redirection(msgspec.Struct, frozen=True):
     """Whether it says in so many words that this is not what was asked for..."""
     astray: bool
     """...and whether the message shows that it is not."""
+    returns: bool
+    """Whether it speaks of what was spoken of before."""
 
 
 class Redirections:
@@ -86,7 +91,7 @@ class Redirections:
         first = self._latest[0]
         if len(self._latest) < _ENOUGH or step.index - first.index > _WITHIN:
             return [found] if found.plain and (found.astray or step.index - self._stray < _SHORTLY) else None
-        return list(self._latest)
+        return list(self._latest) if any(one.plain or one.returns for one in self._latest) else None
 
     def _redirection(self, step: StepFeatures) -> Redirection | None:
         topic, reply = step.topic, step.observation
@@ -94,6 +99,9 @@ class Redirections:
         new = topic.spoken & ~self._before
         if len(words) > _LONGEST_REPLY or topic.brought & (new | self._heard & ~self._before):
             return None
+        own = topic.brought & ~self._before
+        if own.bit_count() > _MOST_OWN or turns_to_something_else(reply):
+            return None  # they speak of something else themselves
         if "?" not in reply and "but" not in step.heard and not _ENDS.isdisjoint(step.heard):
             return None
         plain = remark_in(step, ASTRAY) or remark_in(step, _REMINDS)
@@ -106,4 +114,6 @@ class Redirections:
         )
         if not astray and not (plain and new.bit_count() >= _FEWEST_WORDS):
             return None
-        return Redirection(step.index, step.result_quote(), new | self._heard & ~self._before, plain, astray)
+        return Redirection(
+            step.index, step.result_quote(), new | self._heard & ~self._before, plain, astray, topic.brought != own
+        )
