@@ -2,7 +2,8 @@
 
 Whoever explores looks at new things all the time, and then speaks of what was found. A detour shows when it is over:
 hardly anything that its steps spoke of was spoken of before, nothing led there, and the step after it speaks of what
-the run was at before, and of nothing that was asked for or found on the way.
+the run was at before, and of nothing that was asked for or found on the way. One that goes on for several steps in
+words that not even a result had shows before it is over.
 """
 
 from collections import deque
@@ -39,6 +40,11 @@ _TROUBLE = frozenset(
     "failures instead issue issues problem problems traceback warning warnings workaround wrong".split()
 )
 """Who meets with trouble looks anywhere for a way out."""
+_UNDER_WAY = ((3, 0.6, 0.1, 0.0), (4, 0.4, 0.25, _LED))
+"""Of a detour that is not over: its steps, the share of words in each that were not in any result either, the greatest
+share of words of the task, and of the first step's words from shortly before."""
+_SETTLED = 5
+"""The first step of such a one."""
 _LATE = 8
 """From this step on, looks at one unconnected thing after the other are no longer a way to begin."""
 _LINKED = 0.5
@@ -72,6 +78,8 @@ class Detour(msgspec.Struct, frozen=True):
     quotes: list[str]
     one_thing: bool
     """Whether the steps hang together."""
+    over: bool
+    """Whether the run has come back."""
 
     @property
     def is_sprawl(self) -> bool:
@@ -97,12 +105,13 @@ class Detours:
             return None
         topic = step.topic
         words = topic.spoken
-        found = None
+        found: Detour | None = None
         if words:
             found = self._comes_back(words)
             if found:
                 self._latest.clear()  # it is told once
             self._latest.append(self._glance(step))
+            found = found or self._is_under_way()
             self._spoken |= words
             self._named |= topic.named
         self._answered = step.speaks_only and step.observation != ""
@@ -133,13 +142,43 @@ class Detours:
         if words & latest[-1].words & ~latest[-_FEWEST].spoken_before:
             return None  # it goes on
         glances = list(latest)
+        longest: Sequence[_Glance] = ()
         for count in range(_FEWEST, min(_MOST, len(glances) - 1) + 1):
             row = glances[-count:]
             if not row[0].plain:
-                return None
+                break
             if self._is_detour(row, glances[-count - _SHORTLY : -count], words):
-                return Detour([one.index for one in row], [one.quote for one in row], _is_one_thing(row))
+                longest = row
+        return _told(longest, over=True) if longest else None
+
+    def _is_under_way(self) -> Detour | None:
+        """A detour that is not over yet, if there can be no doubt of it."""
+        glances = list(self._latest)
+        for count, new, of_task, led in _UNDER_WAY:
+            row, before = glances[-count:], glances[-count - _SHORTLY : -count]
+            first = row[0]
+            if not before or first.index < _SETTLED or not all(one.plain for one in row) or before[-1].failed:
+                continue
+            if any(_share(one.words & ~first.known_before, one.size) < new for one in row):
+                continue
+            if any(one.named & first.named_before for one in row):
+                continue
+            if self._leads_nowhere(row, before, of_task, led):
+                return _told(row, over=False)
         return None
+
+    def _leads_nowhere(
+        self, row: Sequence[_Glance], before: Sequence[_Glance], of_task: float, most_led: float
+    ) -> bool:
+        """Whether these steps are not about the task, answer no failure, and were not led to."""
+        total = sum(one.size for one in row)
+        if sum((one.words & self._task).bit_count() for one in row) > of_task * total or _answers_failure(row):
+            return False
+        brought = self._task
+        for one in before:
+            brought |= one.brought
+        own = row[0].words & ~row[0].spoken_before
+        return (own & brought).bit_count() <= most_led * own.bit_count()
 
     def _is_detour(self, row: Sequence[_Glance], before: Sequence[_Glance], words: TopicSet) -> bool:
         """Whether nothing leads to these steps, and nothing of them is left in the words of the step after them."""
@@ -156,19 +195,23 @@ class Detours:
         total = sum(one.size for one in row)
         if new.bit_count() < _FEWEST_NEW or sum((one.words & ~spoken).bit_count() for one in row) < _MOSTLY_NEW * total:
             return False
-        if sum((one.words & self._task).bit_count() for one in row) > _OF_TASK * total or _answers_failure(row):
-            return False
-        brought = recent = self._task
+        recent = self._task
         for one in before:
-            brought |= one.brought
             recent |= one.words
-        own = first.words & ~spoken
-        if (own & brought).bit_count() > _LED * own.bit_count() or not words & recent:
+        if not words & recent or not self._leads_nowhere(row, before, _OF_TASK, _LED):
             return False
         found: TopicSet = 0
         for one in row:
             found |= one.brought
         return (words & (new | found & ~first.known_before)).bit_count() <= _BY_CHANCE * size
+
+
+def _told(row: Sequence[_Glance], *, over: bool) -> Detour:
+    return Detour([one.index for one in row], [one.quote for one in row], _is_one_thing(row), over)
+
+
+def _share(words: TopicSet, size: int) -> float:
+    return words.bit_count() / size
 
 
 def _is_short_look(step: StepFeatures) -> bool:

@@ -81,7 +81,8 @@ class _State:
         if self._wished.holds:
             return None
         if detour and detour.is_sprawl:
-            reason = "One thing after another was looked at that nothing led to, and what comes after has none of it."
+            reason = "One thing after another was looked at that nothing led to, "
+            reason += "and what comes after has none of it." if detour.over else "and no step before had a word of it."
             return Reading(_DETOUR, Evidence(LateSprawl.name, reason, detour.steps, detour.quotes[-_MOST_QUOTES:]))
         if errand and errand.after_deed:
             reason = (

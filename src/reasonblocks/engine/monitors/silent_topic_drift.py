@@ -122,7 +122,7 @@ class _State:
         if replies:
             return _redirected(replies)
         if detour and not detour.is_sprawl:
-            return _come_back_from(detour)
+            return _wandered(detour)
         return _for_nobody(errand) if errand and not errand.after_deed else None
 
     def _read_words(self, step: StepFeatures) -> Reading:
@@ -179,11 +179,10 @@ def _redirected(replies: list[Redirection]) -> Reading:
     return Reading(_REDIRECTED if together else _FROM_THING_TO_THING, evidence)
 
 
-def _come_back_from(detour: Detour) -> Reading:
-    reason = (
-        f"Nothing led to what was looked at in steps {detour.steps[0]} to {detour.steps[-1]}, and the step after them "
-        "goes on with what was done before and has nothing of it."
-    )
+def _wandered(detour: Detour) -> Reading:
+    looked = f"Nothing led to what was looked at in steps {detour.steps[0]} to {detour.steps[-1]}, and "
+    after = "the step after them goes on with what was done before and has nothing of it."
+    reason = looked + (after if detour.over else "hardly a word of it was in the task or in any step before.")
     evidence = Evidence(NAME, reason, detour.steps, detour.quotes[:_MOST_QUOTES])
     return Reading(_DETOUR if detour.one_thing else _LOOSE_DETOUR, evidence)
 
