@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import msgspec
 
-from .features import StepFeatures
+from .features import StepFeatures, quote
 from .inquiry import inquires
 from .topics import TopicSet, topic_of_task
 from .waiting import waits
@@ -45,6 +45,8 @@ _UNDER_WAY = ((3, 0.6, 0.1, 0.0), (4, 0.4, 0.25, _LED))
 share of words of the task, and of the first step's words from shortly before."""
 _SETTLED = 5
 """The first step of such a one."""
+_QUOTED = 600
+"""Characters that a quotation is made of."""
 _LATE = 8
 """From this step on, looks at one unconnected thing after the other are no longer a way to begin."""
 _LINKED = 0.5
@@ -59,7 +61,6 @@ class _Glance(msgspec.Struct, frozen=True, gc=False):
     """Whether it may be one of a detour: a short look, without a word that it looks for a cause."""
     failed: bool
     words: TopicSet
-    size: int
     named: TopicSet
     brought: TopicSet
     spoken_before: TopicSet
@@ -68,7 +69,19 @@ class _Glance(msgspec.Struct, frozen=True, gc=False):
     """...what anything was about..."""
     named_before: TopicSet
     """...and the files, symbols and ids that were named."""
-    quote: str
+    thought: str
+    action: str
+    arguments: str
+
+    @property
+    def size(self) -> int:
+        """How many words it has."""
+        return self.words.bit_count()
+
+    @property
+    def quote(self) -> str:
+        """What it says, or does without a word."""
+        return quote(self.thought or f"{self.action} {self.arguments}")
 
 
 class Detour(msgspec.Struct, frozen=True):
@@ -110,8 +123,10 @@ class Detours:
             found = self._comes_back(words)
             if found:
                 self._latest.clear()  # it is told once
-            self._latest.append(self._glance(step))
-            found = found or self._is_under_way()
+            glance = self._glance(step)
+            self._latest.append(glance)
+            if glance.plain and not found and words & ~self._known:
+                found = self._is_under_way()
             self._spoken |= words
             self._named |= topic.named
         self._answered = step.speaks_only and step.observation != ""
@@ -120,20 +135,26 @@ class Detours:
 
     def _glance(self, step: StepFeatures) -> _Glance:
         topic, role = step.topic, step.role
-        plain = not (step.speaks_only or role.writes or role.changes or role.notes) and _is_short_look(step)
+        looks = not (step.speaks_only or role.writes or role.changes or role.notes)
         return _Glance(
             step.index,
-            plain,
+            looks and topic.spoken & ~self._spoken_of_old() != 0 and _is_short_look(step),
             step.failed,
             topic.spoken,
-            topic.spoken.bit_count(),
             topic.named,
             topic.brought,
             self._spoken,
             self._known,
             self._named,
-            step.thought_quote() or step.call_quote(),
+            step.thought[:_QUOTED],
+            step.action,
+            step.arguments[:_QUOTED],
         )
+
+    def _spoken_of_old(self) -> TopicSet:
+        """What was spoken of before any detour that may be under way."""
+        latest = self._latest
+        return latest[-_MOST].spoken_before if len(latest) >= _MOST else self._task
 
     def _comes_back(self, words: TopicSet) -> Detour | None:
         latest = self._latest

@@ -1,20 +1,18 @@
 """Errands that nobody sent anyone on: a service looks things up between two messages, and nothing comes of them.
 
 What is looked up for a person ends in the next message, or in the next change. What does not, and was asked for with
-values that nobody had named and no result had brought, was about something else; and so is what is looked up once that
-was done which the person came for.
+values that nobody had named and no result had brought, was about something else.
 """
 
 from collections import deque
 
 import msgspec
 
-from .features import StepFeatures
+from .features import StepFeatures, quote
+from .provenance import STEPS_TO_WAIT
 from .topics import TopicSet, topic_of_task, topic_set
 from .words import WordSet
 
-_FEWEST_AFTER, _FEWEST_LOOKS = 3, 2
-"""Calls after something was done, so many of them look-ups, that are for nothing; one more may have been used."""
 _FEWEST_STRANGE = 2
 """Calls with values from nowhere, or notes about something new."""
 _MOSTLY = 0.5
@@ -24,6 +22,8 @@ _NOTED, _NEW_NOTE = 4, 0.6
 _MOST_CALLS = 16
 _MOST_HEARD, _MOST_READ = 24, 16_000
 """Results that are searched for a value, and characters of each."""
+_QUOTED = 600
+"""Characters that a quotation is made of."""
 _SHORTEST_RECORD = 4
 """Characters: a shorter answer is an empty one."""
 
@@ -32,7 +32,7 @@ class _Call(msgspec.Struct, frozen=True, gc=False):
     """One call between two messages, as far as it is compared with the next of them."""
 
     index: int
-    quote: str
+    call: str
     looks: bool
     foreign: bool
     """Whether what it brought is not about what the run has dealt with, as far as ids tell."""
@@ -51,14 +51,12 @@ class Errand(msgspec.Struct, frozen=True):
 
     steps: list[int]
     quotes: list[str]
-    after_deed: bool
-    """Whether they came after something had been done, and before that was told."""
 
 
 class Errands:
     """The calls of a service since somebody last spoke, or since something was changed."""
 
-    __slots__ = ("_answered", "_calls", "_deed", "_heard", "_known", "_known_before", "_numbers")
+    __slots__ = ("_answered", "_calls", "_heard", "_known", "_known_before", "_numbers")
 
     def __init__(self, task: str) -> None:
         self._known = self._known_before = topic_of_task(task)[0]
@@ -67,11 +65,13 @@ class Errands:
         self._calls: list[_Call] = []
         self._heard: deque[str] = deque(maxlen=_MOST_HEARD)
         """The results before the first of the calls."""
-        self._answered = self._deed = False
-        """Whether a person takes part, and whether something was done since they spoke."""
+        self._answered = False
+        """Whether a person takes part."""
 
     def observe(self, step: StepFeatures) -> Errand | None:
         """Take the next step in; the calls that it shows to have been for nothing, if there are enough."""
+        if not self._answered and step.index > STEPS_TO_WAIT:
+            return None
         role, topic = step.role, step.topic
         ends = step.speaks_only or (role.changes and not role.writes) or role.ends
         found = None
@@ -81,7 +81,6 @@ class Errands:
             self._heard.extend(one.result for one in self._calls)
             self._heard.append(step.observation[:_MOST_READ])
             self._calls.clear()
-            self._deed = not step.speaks_only and not step.failed
             self._answered = self._answered or (step.speaks_only and step.observation != "")
             self._numbers |= step.thought_numbers | step.result_numbers
         elif self._answered and len(self._calls) < _MOST_CALLS and not step.failed:
@@ -94,14 +93,12 @@ class Errands:
     def _for_nothing(self, words: TopicSet, numbers: WordSet) -> Errand | None:
         if not words:
             return None
-        unused = [one for one in self._calls if not (one.about & ~self._known_before & words or one.numbers & numbers)]
-        if self._deed:
-            enough = len(unused) >= _FEWEST_AFTER and sum(one.looks for one in unused) >= _FEWEST_LOOKS
-            return _told(unused, True) if enough and len(self._calls) - len(unused) <= 1 else None
         strange = self._strange_calls()
-        if len(strange) < max(_FEWEST_STRANGE, _MOSTLY * len(self._calls)) or any(one not in unused for one in strange):
+        if len(strange) < max(_FEWEST_STRANGE, _MOSTLY * len(self._calls)) or not any(one.looks for one in strange):
             return None
-        return _told(strange, False) if any(one.looks for one in strange) else None
+        if any(one.about & ~self._known_before & words or one.numbers & numbers for one in strange):
+            return None
+        return Errand([one.index for one in strange], [quote(one.call) for one in strange])
 
     def _strange_calls(self) -> list[_Call]:
         """Those that have to do with nothing that was known, or with the results of such ones alone."""
@@ -134,7 +131,7 @@ def _read(step: StepFeatures, numbers: WordSet) -> _Call:
     words = topic.called | topic.coded
     return _Call(
         step.index,
-        step.call_quote(),
+        f"{step.action} {step.arguments[:_QUOTED]}",
         role.looks and got,
         step.origin.strange or not step.origin.fresh,
         role.notes,
@@ -144,7 +141,3 @@ def _read(step: StepFeatures, numbers: WordSet) -> _Call:
         step.result_numbers & ~numbers,
         step.observation[:_MOST_READ],
     )
-
-
-def _told(calls: list[_Call], after_deed: bool) -> Errand:
-    return Errand([one.index for one in calls], [one.quote for one in calls], after_deed)

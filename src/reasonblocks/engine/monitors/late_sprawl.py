@@ -11,7 +11,6 @@ from .base import NOTHING, Fading, MonitorState, Reading
 from .beginnings import WINDOW, Beginnings
 from .detours import Detours
 from .diversions import Diversions
-from .errands import Errands
 from .features import StepFeatures, quote
 from .silent_topic_drift import LATE
 from .untouched import LookUp, Untouched
@@ -27,9 +26,9 @@ _MOST_HINT = 0.34
 _BEGINS = 0.5
 """A step that is shown begins at least so much."""
 _MOST_QUOTES = 3
-_DETOUR, _ERRAND = 0.75, 0.75
-"""Looks at one thing after the other that the run comes back from; what is looked up once all is done."""
-_UNTOUCHED, _DIVERTED = 0.65, 0.7
+_DETOUR = 0.75
+"""Looks at one thing after the other that nothing led to."""
+_UNTOUCHED, _DIVERTED = 0.75, 0.7
 """Look-ups in a row that were for nothing; questions by the way that a person wants to get back from."""
 
 
@@ -51,7 +50,6 @@ class _State:
         "_detours",
         "_diversions",
         "_early",
-        "_errands",
         "_quotes",
         "_shown",
         "_untouched",
@@ -66,7 +64,6 @@ class _State:
         self._untouched = Untouched(task)
         self._diversions = Diversions()
         self._detours = Detours(task)
-        self._errands = Errands(task)
         self._shown = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
@@ -77,19 +74,13 @@ class _State:
     def _show(self, step: StepFeatures) -> Reading | None:
         """What a step shows at once: look-ups that were for nothing, or a person who is led from thing to thing."""
         row, remarks = self._untouched.observe(step), self._diversions.listen(step)
-        detour, errand = self._detours.observe(step), self._errands.observe(step)
+        detour = self._detours.observe(step)
         if self._wished.holds:
             return None
         if detour and detour.is_sprawl:
             reason = "One thing after another was looked at that nothing led to, "
             reason += "and what comes after has none of it." if detour.over else "and no step before had a word of it."
             return Reading(_DETOUR, Evidence(LateSprawl.name, reason, detour.steps, detour.quotes[-_MOST_QUOTES:]))
-        if errand and errand.after_deed:
-            reason = (
-                f"Something had been done, and then {len(errand.steps)} calls (steps {errand.steps[0]} to "
-                f"{errand.steps[-1]}) looked at other things, of which the next message has nothing."
-            )
-            return Reading(_ERRAND, Evidence(LateSprawl.name, reason, errand.steps, errand.quotes[-_MOST_QUOTES:]))
         return _left(row) if row else _diverted(remarks) if remarks else None
 
     def _begun(self, step: StepFeatures) -> Reading:

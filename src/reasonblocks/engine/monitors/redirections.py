@@ -11,7 +11,7 @@ import msgspec
 
 from .complaints import ASTRAY, remark_in
 from .features import StepFeatures
-from .provenance import turns_to_something_else
+from .provenance import STEPS_TO_WAIT, turns_to_something_else
 from .topics import TopicSet, topic_of_task
 from .words import Phrases
 
@@ -56,13 +56,14 @@ class Redirection(msgspec.Struct, frozen=True):
 class Redirections:
     """The latest replies of a person who wants to get back to something."""
 
-    __slots__ = ("_before", "_found", "_heard", "_latest", "_stray", "_wish")
+    __slots__ = ("_answered", "_before", "_found", "_heard", "_latest", "_stray", "_wish")
 
     def __init__(self, task: str) -> None:
         self._before: TopicSet = topic_of_task(task)[0]
         """What anything was about before the person was led away..."""
         self._wish: TopicSet = self._before
         """...and what the person had said last."""
+        self._answered = False
         self._heard: TopicSet = 0
         """What the calls since have brought."""
         self._latest: deque[Redirection] = deque(maxlen=_ENOUGH)
@@ -71,6 +72,8 @@ class Redirections:
 
     def observe(self, step: StepFeatures) -> list[Redirection] | None:
         """Take the next step in: the replies, once they are enough."""
+        if not self._answered and step.index > STEPS_TO_WAIT:
+            return None
         topic = step.topic
         if not step.speaks_only:
             self._heard |= topic.brought | topic.called | topic.coded
@@ -80,6 +83,7 @@ class Redirections:
         if not step.observation:
             self._before |= topic.spoken
             return None
+        self._answered = True
         found = self._redirection(step)
         if found is None:
             self._before |= topic.spoken | topic.brought | self._heard

@@ -123,7 +123,7 @@ class _State:
             return _redirected(replies)
         if detour and not detour.is_sprawl:
             return _wandered(detour)
-        return _for_nobody(errand) if errand and not errand.after_deed else None
+        return _for_nobody(errand) if errand else None
 
     def _read_words(self, step: StepFeatures) -> Reading:
         departure = self._departure
