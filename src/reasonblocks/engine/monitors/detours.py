@@ -21,13 +21,13 @@ _FEWEST, _MOST = 3, 6
 """Steps of a detour."""
 _SHORTLY = 3
 """Steps before it, in which what led there would stand, and what is gone on with after it."""
-_NEW, _MOSTLY_NEW = 0.34, 0.6
+_NEW, _MOSTLY_NEW = 0.3, 0.6
 """The share of words that nobody had spoken of, in each step and in all of them."""
 _FEWEST_NEW = 5
 """So many such words in all."""
 _LED = 0.34
 """With a greater share of its new words from shortly before, a first step was led there."""
-_OF_TASK = 0.5
+_OF_TASK = 0.6
 """With a greater share of words of the task it is about the task."""
 _BACK = 0.34
 """The share of words spoken of before the detour, in the step that comes back."""
@@ -61,6 +61,8 @@ class _Glance(msgspec.Struct, frozen=True, gc=False):
     """Whether it may be one of a detour: a short look, without a word that it looks for a cause."""
     failed: bool
     words: TopicSet
+    said: TopicSet
+    """Those of them that the thought has: a path has many words that say little."""
     named: TopicSet
     brought: TopicSet
     spoken_before: TopicSet
@@ -141,6 +143,7 @@ class Detours:
             looks and topic.spoken & ~self._spoken_of_old() != 0 and _is_short_look(step),
             step.failed,
             topic.spoken,
+            topic.said,
             topic.named,
             topic.brought,
             self._spoken,
@@ -180,7 +183,7 @@ class Detours:
             first = row[0]
             if not before or first.index < _SETTLED or not all(one.plain for one in row) or before[-1].failed:
                 continue
-            if any(_share(one.words & ~first.known_before, one.size) < new for one in row):
+            if any(_new(one, first.known_before) < new for one in row):
                 continue
             if any(one.named & first.named_before for one in row):
                 continue
@@ -209,12 +212,11 @@ class Detours:
             return False
         new: TopicSet = 0
         for one in row:
-            own = one.words & ~spoken
-            if own.bit_count() < max(1.0, _NEW * one.size) or one.named & first.named_before:
-                return False
-            new |= own
-        total = sum(one.size for one in row)
-        if new.bit_count() < _FEWEST_NEW or sum((one.words & ~spoken).bit_count() for one in row) < _MOSTLY_NEW * total:
+            new |= one.words & ~spoken
+        if new.bit_count() < _FEWEST_NEW or any(one.named & first.named_before for one in row):
+            return False
+        shares = [_new(one, spoken) for one in row]
+        if min(shares) < _NEW or sum(shares) < _MOSTLY_NEW * len(row):
             return False
         recent = self._task
         for one in before:
@@ -231,8 +233,11 @@ def _told(row: Sequence[_Glance], *, over: bool) -> Detour:
     return Detour([one.index for one in row], [one.quote for one in row], _is_one_thing(row), over)
 
 
-def _share(words: TopicSet, size: int) -> float:
-    return words.bit_count() / size
+def _new(glance: _Glance, old: TopicSet) -> float:
+    """The share of words that are not among the old ones, in what it says or in all of it."""
+    said, words = glance.said, glance.words
+    share = (words & ~old).bit_count() / words.bit_count()
+    return max(share, (said & ~old).bit_count() / said.bit_count()) if said else share
 
 
 def _is_short_look(step: StepFeatures) -> bool:

@@ -56,7 +56,7 @@ class Errand(msgspec.Struct, frozen=True):
 class Errands:
     """The calls of a service since somebody last spoke, or since something was changed."""
 
-    __slots__ = ("_answered", "_calls", "_heard", "_known", "_known_before", "_numbers")
+    __slots__ = ("_answered", "_calls", "_deed", "_heard", "_known", "_known_before", "_numbers")
 
     def __init__(self, task: str) -> None:
         self._known = self._known_before = topic_of_task(task)[0]
@@ -65,8 +65,8 @@ class Errands:
         self._calls: list[_Call] = []
         self._heard: deque[str] = deque(maxlen=_MOST_HEARD)
         """The results before the first of the calls."""
-        self._answered = False
-        """Whether a person takes part."""
+        self._answered = self._deed = False
+        """Whether a person takes part, and whether something was done since they spoke."""
 
     def observe(self, step: StepFeatures) -> Errand | None:
         """Take the next step in; the calls that it shows to have been for nothing, if there are enough."""
@@ -76,11 +76,13 @@ class Errands:
         ends = step.speaks_only or (role.changes and not role.writes) or role.ends
         found = None
         if ends:
-            if self._answered and len(self._calls) >= _FEWEST_STRANGE:
+            # What is looked up once all is done is another matter: see `untouched`.
+            if self._answered and not self._deed and len(self._calls) >= _FEWEST_STRANGE:
                 found = self._for_nothing(topic.spoken, step.thought_numbers)
             self._heard.extend(one.result for one in self._calls)
             self._heard.append(step.observation[:_MOST_READ])
             self._calls.clear()
+            self._deed = not step.speaks_only and not step.failed
             self._answered = self._answered or (step.speaks_only and step.observation != "")
             self._numbers |= step.thought_numbers | step.result_numbers
         elif self._answered and len(self._calls) < _MOST_CALLS and not step.failed:

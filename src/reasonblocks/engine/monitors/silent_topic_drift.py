@@ -35,7 +35,7 @@ _MOST_HINT = 0.34
 """The most where it is not sure."""
 _COMPLAINED, _LED_ASTRAY = 2, 0.66
 """So many remarks that it is about something else, or one less where the words say so too, and what they score."""
-_DETOUR, _LOOSE_DETOUR, _ERRAND = 0.85, 0.65, 0.75
+_DETOUR, _LOOSE_DETOUR, _ERRAND = 0.8, 0.65, 0.85
 """Looks at something else, if they hang together and if not, that the run comes back from; look-ups for nobody."""
 _REDIRECTED, _FROM_THING_TO_THING = 0.8, 0.66
 """A person who wants to get back, from one other thing or from one after the other."""
