@@ -65,6 +65,8 @@ class _Glance(msgspec.Struct, frozen=True, gc=False):
     """Those of them that the thought has: a path has many words that say little."""
     named: TopicSet
     brought: TopicSet
+    between: TopicSet
+    """What calls without a word have brought since the step before it."""
     spoken_before: TopicSet
     """What was spoken of before it..."""
     known_before: TopicSet
@@ -105,11 +107,13 @@ class Detour(msgspec.Struct, frozen=True):
 class Detours:
     """The latest steps of a run in which nobody is served."""
 
-    __slots__ = ("_answered", "_known", "_latest", "_named", "_spoken", "_task")
+    __slots__ = ("_answered", "_between", "_known", "_latest", "_named", "_spoken", "_task")
 
     def __init__(self, task: str) -> None:
         self._task, self._named = topic_of_task(task)
         self._known = self._spoken = self._task
+        self._between: TopicSet = 0
+        """By calls without a word since the last step that had any."""
         self._latest: deque[_Glance] = deque(maxlen=_MOST + _SHORTLY)
         self._answered = False
         """Whether a person takes part, who may have asked for anything."""
@@ -131,6 +135,9 @@ class Detours:
                 found = self._is_under_way()
             self._spoken |= words
             self._named |= topic.named
+            self._between = 0
+        else:
+            self._between |= topic.brought
         self._answered = step.speaks_only and step.observation != ""
         self._known |= words | topic.brought
         return found
@@ -146,6 +153,7 @@ class Detours:
             topic.said,
             topic.named,
             topic.brought,
+            self._between,
             self._spoken,
             self._known,
             self._named,
@@ -198,9 +206,9 @@ class Detours:
         total = sum(one.size for one in row)
         if sum((one.words & self._task).bit_count() for one in row) > of_task * total or _answers_failure(row):
             return False
-        brought = self._task
+        brought = self._task | row[0].between
         for one in before:
-            brought |= one.brought
+            brought |= one.brought | one.between
         own = row[0].words & ~row[0].spoken_before
         return (own & brought).bit_count() <= most_led * own.bit_count()
 
@@ -223,9 +231,9 @@ class Detours:
             recent |= one.words
         if not words & recent or not self._leads_nowhere(row, before, _OF_TASK, _LED):
             return False
-        found: TopicSet = 0
+        found = self._between
         for one in row:
-            found |= one.brought
+            found |= one.brought | one.between
         return (words & (new | found & ~first.known_before)).bit_count() <= _BY_CHANCE * size
 
 

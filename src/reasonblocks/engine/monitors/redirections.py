@@ -34,6 +34,12 @@ _ASKS = frozenset("please let could would may".split())
 """Whoever wants something of a person uses one of these, if there is no question mark."""
 _MOST_OWN = 1
 """So many words of a reply may be new."""
+_DECLINES = frozenset(
+    "afraid allow allowed allows apologise apologize apologies cannot can't eligible exception exceptions forbid "
+    "forbidden forbids impossible must only permitted policies policy possible regret require required requires rule "
+    "rules sorry terms unable unfortunately".split()
+)
+"""Who declines something, or says by what rule, speaks of what was asked for, whatever the words."""
 _WITHIN, _SHORTLY = 6, 4
 _ENOUGH = 2
 
@@ -115,6 +121,7 @@ class Redirections:
             and (topic.spoken & self._wish).bit_count() <= _MOST_OF_WISH
             and "?" not in step.thought
             and _ASKS.isdisjoint(step.said)
+            and _DECLINES.isdisjoint(step.said)
         )
         if not astray and not (plain and new.bit_count() >= _FEWEST_WORDS):
             return None
