@@ -47,7 +47,7 @@ _SETTLED = 5
 """The first step of such a one."""
 _QUOTED = 600
 """Characters that a quotation is made of."""
-_LATE = 8
+_LATE = 6
 """From this step on, looks at one unconnected thing after the other are no longer a way to begin."""
 _LINKED = 0.5
 """The share of steps that go on with an earlier one of the detour, if it is about one thing."""
@@ -120,7 +120,7 @@ class Detours:
 
     def observe(self, step: StepFeatures) -> Detour | None:
         """Take the next step in; the detour that it comes back from, if there is one."""
-        if self._answered:
+        if self._answered or not self._task:
             return None
         topic = step.topic
         words = topic.spoken
@@ -263,8 +263,11 @@ def _answers_failure(row: Sequence[_Glance]) -> bool:
 
 
 def _is_one_thing(row: Sequence[_Glance]) -> bool:
-    spoken, seen, links = row[0].spoken_before, 0, 0
+    """Whether its steps speak of the same; to be led from one thing to the next by what was found there is none of it."""
+    first, brought = row[0], 0
+    seen, links = 0, 0
     for one in row:
         links += one.words & seen != 0
-        seen |= (one.words | one.brought & ~row[0].known_before) & ~spoken
+        seen |= one.words & ~first.spoken_before | brought
+        brought = one.brought & ~first.known_before
     return links >= _LINKED * (len(row) - 1)

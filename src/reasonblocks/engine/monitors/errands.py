@@ -16,7 +16,7 @@ from .words import WordSet
 _FEWEST_STRANGE = 2
 """Calls with values from nowhere, or notes about something new."""
 _MOSTLY = 0.5
-"""The share of such ones among the calls between two messages."""
+"""The share of such ones among the calls from the first of them to the next message."""
 _NOTED, _NEW_NOTE = 4, 0.6
 """A note about something new has so many new words, and this share of them."""
 _MOST_CALLS = 16
@@ -96,7 +96,10 @@ class Errands:
         if not words:
             return None
         strange = self._strange_calls()
-        if len(strange) < max(_FEWEST_STRANGE, _MOSTLY * len(self._calls)) or not any(one.looks for one in strange):
+        if len(strange) < _FEWEST_STRANGE or not any(one.looks for one in strange):
+            return None
+        since = len(self._calls) - self._calls.index(strange[0])
+        if len(strange) < _MOSTLY * since:
             return None
         if any(one.about & ~self._known_before & words or one.numbers & numbers for one in strange):
             return None

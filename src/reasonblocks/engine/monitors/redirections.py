@@ -101,7 +101,9 @@ class Redirections:
         first = self._latest[0]
         if len(self._latest) < _ENOUGH or step.index - first.index > _WITHIN:
             return [found] if found.plain and (found.astray or step.index - self._stray < _SHORTLY) else None
-        return list(self._latest) if any(one.plain or one.returns for one in self._latest) else None
+        # Who has said what they want and then nods has not been led away yet.
+        told = found.plain or found.returns or not any(one.plain or one.returns for one in self._latest)
+        return list(self._latest) if told else None
 
     def _redirection(self, step: StepFeatures) -> Redirection | None:
         topic, reply = step.topic, step.observation
