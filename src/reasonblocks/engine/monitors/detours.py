@@ -263,7 +263,7 @@ def _answers_failure(row: Sequence[_Glance]) -> bool:
 
 
 def _is_one_thing(row: Sequence[_Glance]) -> bool:
-    """Whether its steps speak of the same; to be led from one thing to the next by what was found there is none of it."""
+    """Whether its steps speak of the same; to be led from one thing to the next by what was found there is not that."""
     first, brought = row[0], 0
     seen, links = 0, 0
     for one in row:

@@ -34,6 +34,7 @@ _ASKS = frozenset("please let could would may".split())
 """Whoever wants something of a person uses one of these, if there is no question mark."""
 _MOST_OWN = 1
 """So many words of a reply may be new."""
+_WANTS = frozenset("can could need please want wanted would".split())
 _DECLINES = frozenset(
     "afraid allow allowed allows apologise apologize apologies cannot can't eligible exception exceptions forbid "
     "forbidden forbids impossible must only permitted policies policy possible regret require required requires rule "
@@ -56,7 +57,7 @@ class Redirection(msgspec.Struct, frozen=True):
     astray: bool
     """...and whether the message shows that it is not."""
     returns: bool
-    """Whether it speaks of what was spoken of before."""
+    """Whether it speaks of what was spoken of before, or wants something."""
 
 
 class Redirections:
