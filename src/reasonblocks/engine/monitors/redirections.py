@@ -30,17 +30,17 @@ _MOST_OF_WISH = 1
 """...and no more of the person's last words."""
 _LONGEST_REPLY = 22
 _ENDS = frozenset("bye goodbye thank thanks".split())
-_ASKS = frozenset("please let could would may".split())
-"""Whoever wants something of a person uses one of these, if there is no question mark."""
 _MOST_OWN = 1
 """So many words of a reply may be new."""
 _WANTS = frozenset("can could need please want wanted would".split())
-_DECLINES = frozenset(
-    "afraid allow allowed allows apologise apologize apologies cannot can't eligible exception exceptions forbid "
-    "forbidden forbids impossible must only permitted policies policy possible regret require required requires rule "
-    "rules sorry terms unable unfortunately".split()
+"""What a reply has that wants something."""
+_OF_THEIR_MATTER = frozenset(
+    "afraid allow allowed allows apologise apologize apologies cannot can't could eligible exception exceptions forbid "
+    "forbidden forbids impossible let may must only permitted please policies policy possible regret require required "
+    "requires rule rules sorry terms unable unfortunately would".split()
 )
-"""Who declines something, or says by what rule, speaks of what was asked for, whatever the words."""
+"""Who declines something, says by what rule, or wants something of a person speaks of what they came for, whatever the
+words."""
 _WITHIN, _SHORTLY = 6, 4
 _ENOUGH = 2
 
@@ -63,16 +63,16 @@ class Redirection(msgspec.Struct, frozen=True):
 class Redirections:
     """The latest replies of a person who wants to get back to something."""
 
-    __slots__ = ("_answered", "_before", "_found", "_heard", "_latest", "_stray", "_wish")
+    __slots__ = ("_answered", "_before", "_heard", "_latest", "_spoken", "_stray", "_wish")
 
     def __init__(self, task: str) -> None:
         self._before: TopicSet = topic_of_task(task)[0]
         """What anything was about before the person was led away..."""
-        self._wish: TopicSet = self._before
-        """...and what the person had said last."""
+        self._spoken = self._wish = self._before
+        """...what either side had spoken of, and what the person had said last."""
         self._answered = False
         self._heard: TopicSet = 0
-        """What the calls since have brought."""
+        """What the calls since have brought about somebody or something that nobody had named."""
         self._latest: deque[Redirection] = deque(maxlen=_ENOUGH)
         self._stray = -_WITHIN
         """The last call with an id that nobody had named, answered with a record of its own."""
@@ -83,17 +83,22 @@ class Redirections:
             return None
         topic = step.topic
         if not step.speaks_only:
-            self._heard |= topic.brought | topic.called | topic.coded
+            about = topic.brought | topic.called | topic.coded
             if step.origin.fresh and step.origin.record:
                 self._stray = step.index
+                self._heard |= about
+            else:
+                self._before |= about
             return None
         if not step.observation:
             self._before |= topic.spoken
+            self._spoken |= topic.spoken
             return None
         self._answered = True
         found = self._redirection(step)
         if found is None:
-            self._before |= topic.spoken | topic.brought | self._heard
+            self._spoken |= topic.spoken | topic.brought
+            self._before |= self._spoken | self._heard
             self._wish = topic.brought
             self._heard = 0
             self._latest.clear()
@@ -108,26 +113,30 @@ class Redirections:
 
     def _redirection(self, step: StepFeatures) -> Redirection | None:
         topic, reply = step.topic, step.observation
-        words = reply.split(None, _LONGEST_REPLY)
-        new = topic.spoken & ~self._before
-        if len(words) > _LONGEST_REPLY or topic.brought & (new | self._heard & ~self._before):
-            return None
+        strange = self._heard & ~self._before
         own = topic.brought & ~self._before
-        if own.bit_count() > _MOST_OWN or turns_to_something_else(reply):
-            return None  # they speak of something else themselves
-        if "?" not in reply and "but" not in step.heard and not _ENDS.isdisjoint(step.heard):
+        if len(reply.split(None, _LONGEST_REPLY)) > _LONGEST_REPLY or own.bit_count() > _MOST_OWN:
+            return None
+        if turns_to_something_else(reply) or _is_a_farewell(step):
             return None
         plain = remark_in(step, ASTRAY) or remark_in(step, _REMINDS)
-        size = topic.spoken.bit_count()
+        # Of what was looked up before the message the person may have asked for anything, unless they say so.
+        new = topic.spoken & ~(self._spoken if plain else self._before)
+        count = new.bit_count()
+        if count < _FEWEST_WORDS or topic.brought & (new | strange):
+            return None
         astray = (
-            new.bit_count() >= max(_FEWEST_WORDS, _MOSTLY_NEW * size)
+            count >= _MOSTLY_NEW * topic.spoken.bit_count()
             and (topic.spoken & self._wish).bit_count() <= _MOST_OF_WISH
             and "?" not in step.thought
-            and _ASKS.isdisjoint(step.said)
-            and _DECLINES.isdisjoint(step.said)
+            and _OF_THEIR_MATTER.isdisjoint(step.said)
         )
-        if not astray and not (plain and new.bit_count() >= _FEWEST_WORDS):
+        if not astray and not plain:
             return None
-        return Redirection(
-            step.index, step.result_quote(), new | self._heard & ~self._before, plain, astray, topic.brought != own
-        )
+        returns = topic.brought != own or not _WANTS.isdisjoint(step.heard)
+        return Redirection(step.index, step.result_quote(), new | strange, plain, astray, returns)
+
+
+def _is_a_farewell(step: StepFeatures) -> bool:
+    """Whether a reply only thanks, or says good-bye."""
+    return "?" not in step.observation and "but" not in step.heard and not _ENDS.isdisjoint(step.heard)
