@@ -16,6 +16,7 @@ from .features import StepFeatures, quote
 from .inquiry import inquires
 from .topics import TopicSet, topic_of_task
 from .waiting import waits
+from .words import Phrases
 
 _FEWEST, _MOST = 3, 6
 """Steps of a detour."""
@@ -40,6 +41,9 @@ _TROUBLE = frozenset(
     "failures instead issue issues problem problems traceback warning warnings workaround wrong".split()
 )
 """Who meets with trouble looks anywhere for a way out."""
+_ABSENT = Phrases("cannot access, command not found, no module named, no such file, not found, not installed")
+_WORKS = frozenset("build building compile run running test testing tests verify verifying".split())
+"""Whoever looks for a thing that is not there has an answer; whoever needs it for the work meets with trouble."""
 _UNDER_WAY = ((3, 0.6, 0.1, 0.0), (4, 0.4, 0.25, _LED))
 """Of a detour that is not over: its steps, the share of words in each that were not in any result either, the greatest
 share of words of the task, and of the first step's words from shortly before."""
@@ -60,6 +64,8 @@ class _Glance(msgspec.Struct, frozen=True, gc=False):
     plain: bool
     """Whether it may be one of a detour: a short look, without a word that it looks for a cause."""
     failed: bool
+    after_failure: bool
+    """Whether the step before it failed, if only without a word."""
     words: TopicSet
     said: TopicSet
     """Those of them that the thought has: a path has many words that say little."""
@@ -107,7 +113,7 @@ class Detour(msgspec.Struct, frozen=True):
 class Detours:
     """The latest steps of a run in which nobody is served."""
 
-    __slots__ = ("_answered", "_between", "_known", "_latest", "_named", "_spoken", "_task")
+    __slots__ = ("_answered", "_between", "_failed", "_known", "_latest", "_named", "_spoken", "_task")
 
     def __init__(self, task: str) -> None:
         self._task, self._named = topic_of_task(task)
@@ -115,6 +121,7 @@ class Detours:
         self._between: TopicSet = 0
         """By calls without a word since the last step that had any."""
         self._latest: deque[_Glance] = deque(maxlen=_MOST + _SHORTLY)
+        self._failed = False
         self._answered = False
         """Whether a person takes part, who may have asked for anything."""
 
@@ -138,6 +145,7 @@ class Detours:
             self._between = 0
         else:
             self._between |= topic.brought
+        self._failed = step.failed
         self._answered = step.speaks_only and step.observation != ""
         self._known |= words | topic.brought
         return found
@@ -149,6 +157,7 @@ class Detours:
             step.index,
             looks and topic.spoken & ~self._spoken_of_old() != 0 and _is_short_look(step),
             step.failed,
+            self._failed,
             topic.spoken,
             topic.said,
             topic.named,
@@ -189,7 +198,7 @@ class Detours:
         for count, new, of_task, led in _UNDER_WAY:
             row, before = glances[-count:], glances[-count - _SHORTLY : -count]
             first = row[0]
-            if not before or first.index < _SETTLED or not all(one.plain for one in row) or before[-1].failed:
+            if not before or first.index < _SETTLED or not all(one.plain for one in row) or first.after_failure:
                 continue
             if any(_new(one, first.known_before) < new for one in row):
                 continue
@@ -216,7 +225,7 @@ class Detours:
         """Whether nothing leads to these steps, and nothing of them is left in the words of the step after them."""
         first = row[0]
         spoken, size = first.spoken_before, words.bit_count()
-        if before[-1].failed or (words & spoken).bit_count() < _BACK * size:
+        if first.after_failure or (words & spoken).bit_count() < _BACK * size:
             return False
         new: TopicSet = 0
         for one in row:
@@ -251,6 +260,8 @@ def _new(glance: _Glance, old: TopicSet) -> float:
 def _is_short_look(step: StepFeatures) -> bool:
     """Whether it gives no reason for what it looks at, and is no look at the next of many."""
     words = step.said
+    if step.failed and not (_ABSENT.are_in(step.result_excerpt, step.heard) and _WORKS.isdisjoint(words)):
+        return False
     listed = not step.topic.said and " " not in step.arguments and "://" not in step.arguments
     if listed or len(words) > _LONGEST_THOUGHT or not _TROUBLE.isdisjoint(words):
         return False
