@@ -19,6 +19,8 @@ _MOSTLY = 0.5
 """The share of such ones among the calls from the first of them to the next message."""
 _NOTED, _NEW_NOTE = 4, 0.6
 """A note about something new has so many new words, and this share of them."""
+_LINKED = 0.5
+"""The share of calls that go on with an earlier one, if they are about one thing."""
 _MOST_CALLS = 16
 _MOST_HEARD, _MOST_READ = 24, 16_000
 """Results that are searched for a value, and characters of each."""
@@ -51,6 +53,8 @@ class Errand(msgspec.Struct, frozen=True):
 
     steps: list[int]
     quotes: list[str]
+    one_thing: bool
+    """Whether they go on with each other, or something was noted about them."""
 
 
 class Errands:
@@ -103,7 +107,15 @@ class Errands:
             return None
         if any(one.about & ~self._known_before & words or one.numbers & numbers for one in strange):
             return None
-        return Errand([one.index for one in strange], [quote(one.call) for one in strange])
+        return Errand([one.index for one in strange], [quote(one.call) for one in strange], self._is_one_thing(strange))
+
+    def _is_one_thing(self, calls: list[_Call]) -> bool:
+        about: TopicSet = 0
+        links = 0
+        for one in calls:
+            links += one.words & ~self._known_before & about != 0
+            about |= one.about
+        return links >= _LINKED * (len(calls) - 1) or any(one.notes for one in calls)
 
     def _strange_calls(self) -> list[_Call]:
         """Those that have to do with nothing that was known, or with the results of such ones alone."""

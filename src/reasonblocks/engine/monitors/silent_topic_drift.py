@@ -35,8 +35,8 @@ _MOST_HINT = 0.34
 """The most where it is not sure."""
 _COMPLAINED, _LED_ASTRAY = 2, 0.66
 """So many remarks that it is about something else, or one less where the words say so too, and what they score."""
-_DETOUR, _LOOSE_DETOUR, _ERRAND = 0.8, 0.65, 0.85
-"""Looks at something else, if they hang together and if not, that the run comes back from; look-ups for nobody."""
+_DETOUR, _ERRAND, _LOOSE = 0.8, 0.85, 0.65
+"""Looks at something else, look-ups for nobody, and either where they do not hang together."""
 _REDIRECTED, _FROM_THING_TO_THING = 0.8, 0.66
 """A person who wants to get back, from one other thing or from one after the other."""
 _MOST_QUOTES = 3
@@ -184,7 +184,7 @@ def _wandered(detour: Detour) -> Reading:
     after = "the step after them goes on with what was done before and has nothing of it."
     reason = looked + (after if detour.over else "hardly a word of it was in the task or in any step before.")
     evidence = Evidence(NAME, reason, detour.steps, detour.quotes[:_MOST_QUOTES])
-    return Reading(_DETOUR if detour.one_thing else _LOOSE_DETOUR, evidence)
+    return Reading(_DETOUR if detour.one_thing else _LOOSE, evidence)
 
 
 def _for_nobody(errand: Errand) -> Reading:
@@ -192,7 +192,8 @@ def _for_nobody(errand: Errand) -> Reading:
         f"What was looked up or noted in steps {errand.steps[0]} to {errand.steps[-1]} has to do with nothing that "
         "anybody said, nor with any result before, and what was then said or done has nothing of it."
     )
-    return Reading(_ERRAND, Evidence(NAME, reason, errand.steps, errand.quotes[:_MOST_QUOTES]))
+    evidence = Evidence(NAME, reason, errand.steps, errand.quotes[:_MOST_QUOTES])
+    return Reading(_ERRAND if errand.one_thing else _LOOSE, evidence)
 
 
 def _complained_of(remarks: list[tuple[int, str]]) -> Reading:
