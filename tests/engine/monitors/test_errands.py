@@ -22,6 +22,8 @@ SERVED = [
 OFFER = step("On 5 June the double room is free at 118. Shall I move your arrival?", observation="Yes.")
 CHANGE = step("", "change_booking", '{"booking": "RB-20417", "arrival": "2025-06-05"}', booking="RB-20417", day="5")
 TOLD = step("Your arrival has been moved to 5 June, the double room stays yours.", observation="Thank you!")
+BYE = step("Then I wish you a pleasant stay.", observation="Bye.")
+ASKED = step("Your arrival has been moved.", observation="Thanks, and could you see what there is to do for us?")
 SPA = step(
     "", "list_spa_treatments", '[{"code": "SPA-441", "name": "hot stone massage", "minutes": 50}]', category="massage"
 )
@@ -31,6 +33,7 @@ FERRY = step(
 LIGHTHOUSE = step(
     "", "think", "", text="The morning ferry to Hiddensee leaves time for lunch on the island and for the lighthouse."
 )
+BUOY = step("", "think", "", text="Past the red buoy one sees seals on the sandbank, so binoculars would be worth it.")
 PARKING = step("", "get_parking", '{"garage": "level 2", "free": 14}', level="2")
 WEATHER = step("", "get_weather", '{"wind": "NW 5", "sky": "overcast"}', place="Binz")
 EMPTY = [step("", one.action, "[]", place=f"{one.action} north") for one in (SPA, FERRY, WEATHER)]
@@ -51,7 +54,7 @@ def highest(readings: list[Reading]) -> float:
     return max(reading.score for reading in readings)
 
 
-@pytest.mark.parametrize("row", [[SPA, FERRY], [FERRY, LIGHTHOUSE], [SPA, FREE, FERRY, LIGHTHOUSE]])
+@pytest.mark.parametrize("row", [[SPA, FERRY], [LIGHTHOUSE, BUOY], [FERRY, LIGHTHOUSE], [SPA, FREE, FERRY, LIGHTHOUSE]])
 def test_c14_look_ups_with_values_from_nowhere_that_nothing_comes_of_are_drift(row: list[ObservedStep]) -> None:
     """It shows with the next message, and the look-up that was needed is none of them."""
     readings = drift(*row, OFFER, CHANGE, TOLD)
@@ -83,6 +86,8 @@ def test_c14_look_ups_once_all_is_done_are_sprawl() -> None:
     assert readings[-1].score >= FIRES
     assert readings[-1].evidence is not None
     assert readings[-1].evidence.steps == [5, 6, 7]
+    thanked = read(LateSprawl(), [*SERVED, OFFER, CHANGE, TOLD, SPA, PARKING, WEATHER, BYE], TASK)
+    assert thanked[-1].score >= FIRES
 
 
 @pytest.mark.parametrize(
@@ -91,9 +96,9 @@ def test_c14_look_ups_once_all_is_done_are_sprawl() -> None:
         [SPA, PARKING, WEATHER, step("Done. The garage on level 2 has 14 free places.", observation="Thanks")],
         [step("", "get_booking", STAY.replace("06-03", "06-05"), booking="RB-20417"), TOLD],
         [PARKING, WEATHER, TOLD],
-        [TOLD, SPA, PARKING, WEATHER, step("Is there anything else?", observation="No.")],
+        [ASKED, SPA, PARKING, WEATHER, step("Is there anything else?", observation="No.")],
     ],
-    ids=["used", "a look at what was done", "few", "after it was told"],
+    ids=["used", "a look at what was done", "few", "a wish of the person"],
 )
 def test_c14_what_is_needed_after_a_change_is_no_sprawl(rest: list[ObservedStep]) -> None:
     """A check, a little, or something of use."""

@@ -9,6 +9,7 @@ from collections import deque
 import msgspec
 
 from .features import StepFeatures, quote
+from .partaking import is_content
 from .provenance import STEPS_TO_WAIT
 from .topics import TopicSet, topic_of_task, topic_set
 from .words import WordSet
@@ -70,7 +71,7 @@ class Errands:
         self._heard: deque[str] = deque(maxlen=_MOST_HEARD)
         """The results before the first of the calls."""
         self._answered = self._deed = False
-        """Whether a person takes part, and whether something was done since they spoke."""
+        """Whether a person takes part, and whether something was done and they want no more."""
 
     def observe(self, step: StepFeatures) -> Errand | None:
         """Take the next step in; the calls that it shows to have been for nothing, if there are enough."""
@@ -86,7 +87,7 @@ class Errands:
             self._heard.extend(one.result for one in self._calls)
             self._heard.append(step.observation[:_MOST_READ])
             self._calls.clear()
-            self._deed = not step.speaks_only and not step.failed
+            self._deed = self._deed and is_content(step) if step.speaks_only else not step.failed
             self._answered = self._answered or (step.speaks_only and step.observation != "")
             self._numbers |= step.thought_numbers | step.result_numbers
         elif self._answered and len(self._calls) < _MOST_CALLS and not step.failed:
@@ -100,7 +101,7 @@ class Errands:
         if not words:
             return None
         strange = self._strange_calls()
-        if len(strange) < _FEWEST_STRANGE or not any(one.looks for one in strange):
+        if len(strange) < _FEWEST_STRANGE:
             return None
         since = len(self._calls) - self._calls.index(strange[0])
         if len(strange) < _MOSTLY * since:

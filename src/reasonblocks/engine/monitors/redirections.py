@@ -11,6 +11,7 @@ import msgspec
 
 from .complaints import ASTRAY, remark_in
 from .features import StepFeatures
+from .partaking import is_content
 from .provenance import STEPS_TO_WAIT, turns_to_something_else
 from .topics import TopicSet, topic_of_task
 from .words import Phrases
@@ -29,7 +30,6 @@ _FEWEST_WORDS, _MOSTLY_NEW = 3, 0.5
 _MOST_OF_WISH = 1
 """...and no more of the person's last words."""
 _LONGEST_REPLY = 22
-_ENDS = frozenset("bye goodbye thank thanks".split())
 _MOST_OWN = 1
 """So many words of a reply may be new."""
 _WANTS = frozenset("can could need please want wanted would".split())
@@ -117,7 +117,7 @@ class Redirections:
         own = topic.brought & ~self._before
         if len(reply.split(None, _LONGEST_REPLY)) > _LONGEST_REPLY or own.bit_count() > _MOST_OWN:
             return None
-        if turns_to_something_else(reply) or _is_a_farewell(step):
+        if turns_to_something_else(reply) or is_content(step):
             return None
         plain = remark_in(step, ASTRAY) or remark_in(step, _REMINDS)
         # Of what was looked up before the message the person may have asked for anything, unless they say so.
@@ -135,8 +135,3 @@ class Redirections:
             return None
         returns = topic.brought != own or not _WANTS.isdisjoint(step.heard)
         return Redirection(step.index, step.result_quote(), new | strange, plain, astray, returns)
-
-
-def _is_a_farewell(step: StepFeatures) -> bool:
-    """Whether a reply only thanks, or says good-bye."""
-    return "?" not in step.observation and "but" not in step.heard and not _ENDS.isdisjoint(step.heard)

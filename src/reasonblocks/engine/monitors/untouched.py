@@ -11,6 +11,7 @@ from collections import deque
 import msgspec
 
 from .features import StepFeatures
+from .partaking import is_content
 from .roles import role_of
 from .topics import TopicSet, topic_of_task
 from .words import WordSet
@@ -75,7 +76,7 @@ class Untouched:
         self._answered = False
         """Whether a person takes part."""
         self._deed = False
-        """Whether something was done since anybody spoke."""
+        """Whether something was done since, and nobody wants anything more."""
         self._tools: set[bytes] = set()
         """What was called before the row."""
 
@@ -93,7 +94,10 @@ class Untouched:
             if len(self._tools) < _MOST_TOOLS:
                 self._tools.update(one.tool for one in self._row)
             self._row.clear()
-            self._deed = self._answered and not step.speaks_only and role.changes and not step.failed
+            if step.speaks_only:
+                self._deed = self._deed and is_content(step)
+            else:
+                self._deed = self._answered and role.changes and not step.failed
             self._answered = self._answered or (step.speaks_only and step.observation != "")
         else:
             page = _is_of_pages(step)
