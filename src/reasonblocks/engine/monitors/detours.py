@@ -105,9 +105,9 @@ class Detour(msgspec.Struct, frozen=True):
     """Whether the run has come back."""
 
     @property
-    def is_sprawl(self) -> bool:
-        """Whether it is one thing after another, and late."""
-        return not self.one_thing and self.steps[0] >= _LATE
+    def is_late(self) -> bool:
+        """Whether the run had got so far that looking around was no way to begin any more."""
+        return self.steps[0] >= _LATE
 
 
 class Detours:

@@ -56,6 +56,8 @@ class Errand(msgspec.Struct, frozen=True):
     quotes: list[str]
     one_thing: bool
     """Whether they go on with each other, or something was noted about them."""
+    after_deed: bool
+    """Whether they came once all was done."""
 
 
 class Errands:
@@ -81,8 +83,7 @@ class Errands:
         ends = step.speaks_only or (role.changes and not role.writes) or role.ends
         found = None
         if ends:
-            # What is looked up once all is done is another matter: see `untouched`.
-            if self._answered and not self._deed and len(self._calls) >= _FEWEST_STRANGE:
+            if self._answered and len(self._calls) >= _FEWEST_STRANGE:
                 found = self._for_nothing(topic.spoken, step.thought_numbers)
             self._heard.extend(one.result for one in self._calls)
             self._heard.append(step.observation[:_MOST_READ])
@@ -108,7 +109,8 @@ class Errands:
             return None
         if any(one.about & ~self._known_before & words or one.numbers & numbers for one in strange):
             return None
-        return Errand([one.index for one in strange], [quote(one.call) for one in strange], self._is_one_thing(strange))
+        steps, quotes = [one.index for one in strange], [quote(one.call) for one in strange]
+        return Errand(steps, quotes, self._is_one_thing(strange), self._deed)
 
     def _is_one_thing(self, calls: list[_Call]) -> bool:
         about: TopicSet = 0

@@ -26,8 +26,8 @@ _MOST_HINT = 0.34
 _BEGINS = 0.5
 """A step that is shown begins at least so much."""
 _MOST_QUOTES = 3
-_DETOUR = 0.75
-"""Looks at one thing after the other that nothing led to."""
+_DETOUR, _ONE_THING = 0.75, 0.62
+"""Looks at one thing after the other that nothing led to; if they seem to be one thing, it is rather drift."""
 _UNTOUCHED, _DIVERTED = 0.75, 0.7
 """Look-ups in a row that were for nothing; questions by the way that a person wants to get back from."""
 
@@ -77,10 +77,11 @@ class _State:
         detour = self._detours.observe(step)
         if self._wished.holds:
             return None
-        if detour and detour.is_sprawl:
-            reason = "One thing after another was looked at that nothing led to, "
+        if detour and detour.is_late:
+            reason = "Late in the run things were looked at that nothing led to, "
             reason += "and what comes after has none of it." if detour.over else "and no step before had a word of it."
-            return Reading(_DETOUR, Evidence(LateSprawl.name, reason, detour.steps, detour.quotes[-_MOST_QUOTES:]))
+            evidence = Evidence(LateSprawl.name, reason, detour.steps, detour.quotes[-_MOST_QUOTES:])
+            return Reading(_ONE_THING if detour.one_thing else _DETOUR, evidence)
         return _left(row) if row else _diverted(remarks) if remarks else None
 
     def _begun(self, step: StepFeatures) -> Reading:

@@ -35,8 +35,8 @@ _MOST_HINT = 0.34
 """The most where it is not sure."""
 _COMPLAINED, _LED_ASTRAY = 2, 0.66
 """So many remarks that it is about something else, or one less where the words say so too, and what they score."""
-_DETOUR, _ERRAND, _LOOSE = 0.8, 0.85, 0.65
-"""Looks at something else, look-ups for nobody, and either where they do not hang together."""
+_DETOUR, _ERRAND, _LOOSE, _OUTDONE = 0.8, 0.85, 0.65, 0.62
+"""Looks at something else, look-ups for nobody, either where they do not hang together, and where it may be sprawl."""
 _REDIRECTED, _FROM_THING_TO_THING = 0.8, 0.66
 """A person who wants to get back, from one other thing or from one after the other."""
 _MOST_QUOTES = 3
@@ -121,7 +121,7 @@ class _State:
         errand = self._errands.observe(step)
         if replies:
             return _redirected(replies)
-        if detour and not detour.is_sprawl:
+        if detour:
             return _wandered(detour)
         return _for_nobody(errand) if errand else None
 
@@ -184,7 +184,8 @@ def _wandered(detour: Detour) -> Reading:
     after = "the step after them goes on with what was done before and has nothing of it."
     reason = looked + (after if detour.over else "hardly a word of it was in the task or in any step before.")
     evidence = Evidence(NAME, reason, detour.steps, detour.quotes[:_MOST_QUOTES])
-    return Reading(_DETOUR if detour.one_thing else _LOOSE, evidence)
+    # Where it is late, one thing after another is rather sprawl.
+    return Reading(_DETOUR if detour.one_thing else _OUTDONE if detour.is_late else _LOOSE, evidence)
 
 
 def _for_nobody(errand: Errand) -> Reading:
@@ -193,7 +194,7 @@ def _for_nobody(errand: Errand) -> Reading:
         "anybody said, nor with any result before, and what was then said or done has nothing of it."
     )
     evidence = Evidence(NAME, reason, errand.steps, errand.quotes[:_MOST_QUOTES])
-    return Reading(_ERRAND if errand.one_thing else _LOOSE, evidence)
+    return Reading(_OUTDONE if errand.after_deed else _ERRAND if errand.one_thing else _LOOSE, evidence)
 
 
 def _complained_of(remarks: list[tuple[int, str]]) -> Reading:
