@@ -10,7 +10,7 @@ import msgspec
 
 from .features import StepFeatures, quote
 from .partaking import is_content
-from .provenance import STEPS_TO_WAIT
+from .provenance import STEPS_TO_WAIT, ids_in
 from .topics import TopicSet, topic_of_task, topic_set
 from .words import WordSet
 
@@ -22,6 +22,9 @@ _NOTED, _NEW_NOTE = 4, 0.6
 """A note about something new has so many new words, and this share of them."""
 _LINKED = 0.5
 """The share of calls that go on with an earlier one, if they are about one thing."""
+_MOST_OWN = 500
+_BY_CHANCE = 0.13
+"""The share of the words of a message that may be in what was looked up all the same."""
 _MOST_CALLS = 16
 _MOST_HEARD, _MOST_READ = 24, 16_000
 """Results that are searched for a value, and characters of each."""
@@ -63,12 +66,14 @@ class Errand(msgspec.Struct, frozen=True):
 class Errands:
     """The calls of a service since somebody last spoke, or since something was changed."""
 
-    __slots__ = ("_answered", "_calls", "_deed", "_heard", "_known", "_known_before", "_numbers")
+    __slots__ = ("_answered", "_calls", "_deed", "_heard", "_known", "_known_before", "_numbers", "_own")
 
     def __init__(self, task: str) -> None:
         self._known = self._known_before = topic_of_task(task)[0]
         """What anything was about, and what was before the first of the calls."""
         self._numbers: WordSet = 0
+        self._own = set(ids_in(task[:_MOST_READ]))
+        """The ids that the person has named."""
         self._calls: list[_Call] = []
         self._heard: deque[str] = deque(maxlen=_MOST_HEARD)
         """The results before the first of the calls."""
@@ -87,6 +92,8 @@ class Errands:
                 found = self._for_nothing(topic.spoken, step.thought_numbers)
             self._heard.extend(one.result for one in self._calls)
             self._heard.append(step.observation[:_MOST_READ])
+            if step.speaks_only and len(self._own) < _MOST_OWN:
+                self._own |= ids_in(step.observation[:_MOST_READ])
             self._calls.clear()
             self._deed = self._deed and is_content(step) if step.speaks_only else not step.failed
             self._answered = self._answered or (step.speaks_only and step.observation != "")
@@ -107,7 +114,13 @@ class Errands:
         since = len(self._calls) - self._calls.index(strange[0])
         if len(strange) < _MOSTLY * since:
             return None
-        if any(one.about & ~self._known_before & words or one.numbers & numbers for one in strange):
+        about: TopicSet = 0
+        told: WordSet = 0
+        for one in strange:
+            about |= one.about
+            told |= one.numbers
+        used = (about & ~self._known_before & words).bit_count() + (told & numbers).bit_count()
+        if used > _BY_CHANCE * words.bit_count():
             return None
         steps, quotes = [one.index for one in strange], [quote(one.call) for one in strange]
         return Errand(steps, quotes, self._is_one_thing(strange), self._deed)
@@ -133,12 +146,14 @@ class Errands:
 
     def _is_strange(self, call: _Call, heard: list[str]) -> bool:
         new = call.words & ~self._known_before
-        if call.notes:
-            return new.bit_count() >= max(_NOTED, _NEW_NOTE * call.words.bit_count())
-        if not new or not (call.looks and call.foreign):
+        enough = max(_NOTED, _NEW_NOTE * call.words.bit_count()) if call.notes else 1
+        if new.bit_count() < enough or not (call.notes or (call.looks and call.foreign)):
             return False
+        if not self._own.isdisjoint(ids_in(call.result)):
+            return False  # it is about the person
         # What stands deep in a long result is not among the words that are kept of it.
-        return any(topic_set((word,)) & new and not _stands_in(word, heard) for word in call.given)
+        words = [word for word in call.given if topic_set((word,)) & new and not _stands_in(word, heard)]
+        return len(words) >= enough
 
 
 def _stands_in(word: str, texts: list[str]) -> bool:
