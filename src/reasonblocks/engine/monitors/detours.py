@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import msgspec
 
+from .beginnings import infers
 from .features import StepFeatures, quote
 from .inquiry import inquires
 from .topics import TopicSet, topic_of_task
@@ -53,6 +54,8 @@ _QUOTED = 600
 """Characters that a quotation is made of."""
 _LATE = 6
 """From this step on, looks at one unconnected thing after the other are no longer a way to begin."""
+_CONCLUDES = 0.5
+"""Where this share of the steps draws conclusions, something is being found out."""
 _LINKED = 0.5
 """The share of steps that go on with an earlier one of the detour, if it is about one thing."""
 
@@ -63,6 +66,8 @@ class _Glance(msgspec.Struct, frozen=True, gc=False):
     index: int
     plain: bool
     """Whether it may be one of a detour: a short look, without a word that it looks for a cause."""
+    concludes: bool
+    """Whether it draws a conclusion."""
     failed: bool
     after_failure: bool
     """Whether the step before it failed, if only without a word."""
@@ -101,6 +106,8 @@ class Detour(msgspec.Struct, frozen=True):
     quotes: list[str]
     one_thing: bool
     """Whether the steps hang together."""
+    hops: bool
+    """Whether they do not, but each is led to by what the one before it found."""
     over: bool
     """Whether the run has come back."""
 
@@ -152,10 +159,12 @@ class Detours:
 
     def _glance(self, step: StepFeatures) -> _Glance:
         topic, role = step.topic, step.role
-        looks = not (step.speaks_only or role.writes or role.changes or role.notes)
+        looks = not (step.speaks_only or role.writes or role.changes or role.notes or role.ends)
+        plain = looks and topic.spoken & ~self._spoken_of_old() != 0 and _is_short_look(step)
         return _Glance(
             step.index,
-            looks and topic.spoken & ~self._spoken_of_old() != 0 and _is_short_look(step),
+            plain,
+            plain and infers(step),
             step.failed,
             self._failed,
             topic.spoken,
@@ -212,6 +221,8 @@ class Detours:
         self, row: Sequence[_Glance], before: Sequence[_Glance], of_task: float, most_led: float
     ) -> bool:
         """Whether these steps are not about the task, answer no failure, and were not led to."""
+        if sum(one.concludes for one in row) >= _CONCLUDES * len(row):
+            return False
         total = sum(one.size for one in row)
         if sum((one.words & self._task).bit_count() for one in row) > of_task * total or _answers_failure(row):
             return False
@@ -247,7 +258,7 @@ class Detours:
 
 
 def _told(row: Sequence[_Glance], *, over: bool) -> Detour:
-    return Detour([one.index for one in row], [one.quote for one in row], _is_one_thing(row), over)
+    return Detour([one.index for one in row], [one.quote for one in row], _is_one_thing(row), _hops(row), over)
 
 
 def _new(glance: _Glance, old: TopicSet) -> float:
@@ -282,3 +293,8 @@ def _is_one_thing(row: Sequence[_Glance]) -> bool:
         seen |= one.words & ~first.spoken_before | brought
         brought = one.brought & ~first.known_before
     return links >= _LINKED * (len(row) - 1)
+
+
+def _hops(row: Sequence[_Glance]) -> bool:
+    led = [one.brought & ~row[0].known_before & after.words != 0 for one, after in pairwise(row)]
+    return not _is_one_thing(row) and sum(led) >= _LINKED * len(led)

@@ -47,7 +47,6 @@ class LateSprawl:
 class _State:
     __slots__ = (
         "_beginnings",
-        "_detours",
         "_diversions",
         "_early",
         "_quotes",
@@ -63,7 +62,6 @@ class _State:
         self._quotes: deque[tuple[int, str]] = deque(maxlen=WINDOW)
         self._untouched = Untouched(task)
         self._diversions = Diversions()
-        self._detours = Detours(task)
         self._shown = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
@@ -74,7 +72,7 @@ class _State:
     def _show(self, step: StepFeatures) -> Reading | None:
         """What a step shows at once: look-ups that were for nothing, or a person who is led from thing to thing."""
         row, remarks = self._untouched.observe(step), self._diversions.listen(step)
-        detour = self._detours.observe(step)
+        detour = step.ask(Detours)
         if self._wished.holds:
             return None
         if detour and detour.is_late:

@@ -67,7 +67,6 @@ class _State:
         "_away",
         "_complaints",
         "_departure",
-        "_detours",
         "_errands",
         "_first",
         "_last",
@@ -83,7 +82,6 @@ class _State:
     def __init__(self, task: str) -> None:
         self._departure = Departure(task)
         self._strangers = Strangers()
-        self._detours = Detours(task)
         self._errands = Errands(task)
         self._redirections = Redirections(task)
         self._shown = Fading()
@@ -117,11 +115,11 @@ class _State:
 
     def _show(self, step: StepFeatures) -> Reading | None:
         """What a step shows about those before it: that they led nowhere, or that a person wants to get back."""
-        replies, detour = self._redirections.observe(step), self._detours.observe(step)
+        replies, detour = self._redirections.observe(step), step.ask(Detours)
         errand = self._errands.observe(step)
         if replies:
             return _redirected(replies)
-        if detour:
+        if detour and not (detour.hops and detour.is_late):
             return _wandered(detour)
         return _for_nobody(errand) if errand else None
 
