@@ -26,6 +26,7 @@ from .ongoing import Ongoing
 from .pledges import Check, unkept
 from .reports import Reports
 from .roles import Role, hands_over, holds_results, runs_commands
+from .told_trials import ToldTrials
 from .verdicts import brought_nothing, has_no_runner, may_show, ran_nothing, shows_fault, speaks_against
 from .waivers import admits_guess, is_unable, lets_it_stand, waives
 from .words import WordSet, number_set, split
@@ -76,6 +77,7 @@ class _State:
         "_reports",
         "_stumbled",
         "_symptom",
+        "_told_trials",
         "_unrunnable",
         "_unseen",
         "_wrote",
@@ -116,10 +118,12 @@ class _State:
         """The newest change of any kind that nothing was run or looked up after."""
         self._ongoing = Ongoing()
         self._reports = Reports()
+        self._told_trials = ToldTrials()
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
-        found = self._found(step) or self._reports.observe(step) or self._unkept(step) or self._too_early(step)
+        told = self._told_trials.observe(step)
+        found = self._found(step) or told or self._reports.observe(step) or self._unkept(step) or self._too_early(step)
         self._remember(step)
         return self._fading.next(found)
 
