@@ -92,6 +92,14 @@ def edits_by_script(command: str, whole: str) -> bool:
     return "write" in whole and _GIVEN_A_SCRIPT.search(running[0]) is not None
 
 
+def proving_parts(command: str) -> list[str]:
+    """The single commands of a line that may prove something, without what is quoted in them."""
+    parts = [part.strip() for part in _parts(without_documents(command))]
+    return [
+        part for part in parts if (head := _head(part)) and head not in _SHOWS_OR_MOVES and not _is_remark(head)
+    ]
+
+
 def looks_as_well(command: str) -> bool:
     """Whether the command shows something after what else it does."""
     if not _THEN_SHOWS.search(command):

@@ -22,11 +22,13 @@ from .conclusions import (
 from .dismissals import all_well, dismisses, makes_light_of
 from .endings import Endings
 from .features import StepFeatures, quote
+from .idle import is_idle, tries
 from .ongoing import Ongoing
 from .pledges import Check, unkept
 from .reports import Reports
 from .roles import Role, hands_over, holds_results, runs_commands
 from .told_trials import ToldTrials
+from .troubles import owns_trouble
 from .verdicts import brought_nothing, has_no_runner, may_show, ran_nothing, shows_fault, speaks_against
 from .waivers import admits_guess, is_unable, lets_it_stand, waives
 from .words import WordSet, number_set, split
@@ -62,10 +64,12 @@ class _State:
     __slots__ = (
         "_change",
         "_dismissed",
+        "_changed_words",
         "_empty",
         "_endings",
         "_fading",
         "_failure",
+        "_idle",
         "_informed",
         "_known",
         "_last",
@@ -87,6 +91,10 @@ class _State:
         self._endings = Endings()
         self._change: tuple[int, str] | None = None
         """The newest change that nothing was run after."""
+        self._changed_words: set[str] = set()
+        """The words of it."""
+        self._idle: tuple[int, str] | None = None
+        """The newest run since, if it has nothing to do with the change."""
         self._looked = False
         self._failure: tuple[int, str] | None = None
         """The newest trial, if it failed and nothing was run with success after it."""
@@ -129,7 +137,7 @@ class _State:
 
     def _found(self, step: StepFeatures) -> Reading | None:
         failure = self._failure or self._stumbled
-        if failure is not None and owns_failure(step.thought):
+        if failure is not None and owns_trouble(step.thought):
             self._owned = True
             self._dismissed = self._dismissed or dismisses(step.thought)
         gap = failure is not None or self._change is not None or self._knows_nothing or self._unrelieved
@@ -157,6 +165,9 @@ class _State:
         excused = self._unrunnable and failure is not None and self._change < failure
         if excused and (owns_failure(text) or is_unable(text)):
             return None
+        if self._idle is not None:
+            reason = "The work is called done, but what was run after the last change has nothing to do with it."
+            return _reading(_SAID_TRIED, reason, self._idle, step, said)
         if self._looked:
             reason = "The work is called done, but after the last change it was only looked at."
             if claims_trial(step.thought):
@@ -166,7 +177,7 @@ class _State:
 
     def _against_failure(self, failure: tuple[int, str], step: StepFeatures, text: str, said: str) -> Reading | None:
         """What is wrong with a conclusion where the last trial failed."""
-        if self._failure is not None and not self._owned and not owns_failure(text) and not is_unable(text):
+        if self._failure is not None and not self._owned and not owns_trouble(text) and not is_unable(text):
             reason = "The work is called done, but the last thing that was run had failed."
             if self._change is not None:
                 reason = (
@@ -260,6 +271,10 @@ class _State:
         if role.looks or role.runs:
             self._dismissed = False
         if role.runs:
+            if self._change is not None and is_idle(step.arguments, self._changed_words):
+                if tries(step.arguments):
+                    self._idle = (step.index, step.call_quote())
+                return
             self._unrunnable = has_no_runner(step)
             if self._unrunnable or speaks_against(step):
                 self._failure = (step.index, step.result_quote())
@@ -270,7 +285,7 @@ class _State:
                 self._passed = self._passed or (self._wrote and step.result_size > 0)
             self._owned = self._looked_bad = False
             if not self._unrunnable:
-                self._change = None
+                self._change = self._idle = None
         elif role.writes:
             self._wrote = True
             if not step.failed and not self._was_found(step):
@@ -279,6 +294,7 @@ class _State:
                     step.result_size >= _SHOWN or (step.result_size > 0 and looks_as_well(step.arguments))
                 )
                 self._change = (step.index, step.call_quote())
+                self._changed_words, self._idle = step.given, None
         elif not step.failed and (role.looks or (step.result_size >= _SHOWN and may_show(step))):
             self._looked = True
 
