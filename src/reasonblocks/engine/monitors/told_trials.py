@@ -58,6 +58,7 @@ _ENDS = r"(?= *(?:[.,;!)]|$| and\b| now\b| again\b| like a charm| (?:just |perfe
 _WORKED = re.compile(
     r"\b(?:binary|command|everything|fix|it|one|output|patch|program|script|solution|this|tool|they)"
     rf"(?: now| also| all| just)? (?:(?!looks?\b){_WENT}|works?|worked|does the job|did the job|did it){_ENDS}"
+    rf"|\b\w+ (?:passes|passed){_ENDS}"
     rf"|\bresult: (?:success|ok|pass)\w*|\b(?:works|worked|succeeded|ran|went through|runs) {_WITHOUT}"
     rf"|\bworks? (?:exactly |just )?as (?:it should|designed|desired|expected|hoped|intended|planned|required|wanted)"
 )

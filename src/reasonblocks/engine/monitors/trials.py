@@ -53,6 +53,12 @@ class Outcome(NamedTuple):
         return any(name in text for name in self.names)
 
 
+def hides_failure(step: StepFeatures) -> bool:
+    """Whether a run ended well by its exit code, and did not by what it says at its end."""
+    tail = step.result_excerpt[-_TAIL:]
+    return _TESTS_FAILED.search(tail) is not None or _CUT_OFF.search(tail) is not None
+
+
 def outcome_of(step: StepFeatures) -> Outcome | None:
     """How a run did not pass; `None` if it did."""
     text = step.result_excerpt

@@ -88,6 +88,7 @@ _RAN_NOTHING = re.compile(
     r"(?:available|be run|collected|defined|discovered|executed|found|in|matched|matching|present|ran|run|selected)\b"
     r"|\b(?:0|no|zero) (?:cases?|examples|scenarios?|specs?|tests?)"
     r"(?:,| (?:collected|executed|found|matched|passed|ran|run|selected)\b)"
+    r"|\b0 (?:passed|passing)\b(?![^\n]{0,80}\b[1-9]\d* (?:errors?|failed|failing))"
     r"|\bno test (?:files?|modules?|targets?|suites?)\b|\b(?:tests?|total tests|tests run|executed)\s?: {0,4}0\b"
     r"|\b[1-9]\d* (?:deselected|filtered out) in \d",
     re.IGNORECASE,
@@ -105,7 +106,7 @@ _NO_RUNNER = re.compile(
     re.IGNORECASE,
 )
 """What is said where the program that should run is not there."""
-_IN_RAN_NOTHING = ("test", "item", "case", "example", "spec", "suite", "scenario", "executed", "deselected")
+_IN_RAN_NOTHING = ("test", "item", "case", "example", "spec", "suite", "scenario", "executed", "deselected", "passing", "passed")
 """One of these is in whatever matches."""
 _SAYS_NOTHING = frozenset(("", "null", "none", "{}", "[]", '""', "''", "n/a", "undefined"))
 
