@@ -4,6 +4,8 @@ Only where somebody answers: among agents who talk to each other, or to themselv
 the list in the message.
 """
 
+import re
+
 from ..answers import Evidence
 from .agreements import agrees, asks_for_it, goes_ahead
 from .base import Reading
@@ -24,6 +26,9 @@ from .quick import lower, quick_phrases
 from .reassurances import Request, reassures
 from .rereads import Rereads
 from .told_looks import ToldLooks, ids_of
+from .told_states import ToldStates
+from .troubles import owns_trouble
+from .untried import calls_proven, is_untried
 from .verdicts import is_bare, only_receipt, speaks_against, tells_of_failure
 from .words import WordSet, phrases, split
 
@@ -40,6 +45,15 @@ _TRY = phrases(
     "attempt, check, could you, let me know, let's, please, restart*, retry, see if, try, would you, you can"
 )
 """A message with one of these leaves it to the other side to see."""
+_FIRST_SENTENCE = re.compile(r"(?<=[.!?;])\s|\n|, (?:so|now) ")
+_CONTRACTED = re.compile(r"^\W{0,4}(?:[\w-]+ ){0,4}[\w-]+['\u2019](?:s|re) (?:all |now |been |both )*\w{3,}ed\b")
+_SEES = re.compile(
+    r"\b(?:i|we|you)(?:['\u2019]ve| have| had)? (?:\w+ ){0,2}?(?:analy[sz]ed|asked|checked|confirmed|found|gathered|identified"
+    r"|located|looked|mentioned|noted|noticed|provided|received|requested|retrieved|reviewed|said|seen|tried|verified"
+    r"|wanted)\b",
+    re.IGNORECASE,
+)
+"""What was found out, or asked for, is no deed."""
 _BEGINNING = 400
 _BEGINNING_OF_REPORT = 200
 _LONGEST_REFUSAL = 300
@@ -65,6 +79,7 @@ class Reports:
         "_rereads",
         "_seen",
         "_told_looks",
+        "_told_states",
         "_unconfirmed",
         "_unseen",
         "_untold",
@@ -85,6 +100,7 @@ class Reports:
         self._left: tuple[int, str, bytes] | None = None
         """The same with its tool, which may have been called for another thing than what worked after it."""
         self._told_looks = ToldLooks()
+        self._told_states = ToldStates()
         self._refused: WordSet = 0
         """The ids in it."""
         self._mistaken = b""
@@ -113,11 +129,14 @@ class Reports:
     def observe(self, step: StepFeatures) -> Reading | None:
         """Take a step in; what is wrong with what it reports, if anything is."""
         if not step.speaks_only:
+            found = self._compare_passing(step) if self.answered and self._failed is not None and step.thought else None
             self._take_call(step)
-            return None
+            return found
         found = None
         if self.answered:
             found = (self._compare(step) if self._looked else None) or self._told_looks.compare(step, self._answer)
+            found = found or self._told_looks.compare_newest(step) or self._told_states.compare(step)
+            found = found or self._compare_untried(step)
         if step.result_size:
             self._untold = (self._untold or self._fresh > 0) and not reports_change(opening(step.thought))
             self.answered += 1
@@ -125,6 +144,8 @@ class Reports:
             self._seen |= step.result_numbers
             self._fresh, self._failed, self._unconfirmed, self._left = 0, None, None, None
             self._rereads.forget()
+            self._told_looks.forget()
+            self._told_states.forget()
             self._prompt, self._answer = step.thought, step.result_excerpt
             short = step.result_size <= _LONGEST_REFUSAL
             self._disputed = (step.index, self._answer) if short else None
@@ -149,6 +170,7 @@ class Reports:
         self._looked = True
         self._disputed = None
         self._told_looks.take(step)
+        self._told_states.take(step)
         self._rereads.observe(step)
         if role.looks or role.waits or (role.runs and not _has_letters(step.arguments)):
             self._known |= step.result_words
@@ -211,6 +233,29 @@ class Reports:
             reason = "Something is reported as done, but no call has changed anything since it was asked for."
             return Reading(_NO_CALL, Evidence(_NAME, reason, [step.index], [said]))
         return None
+
+    def _compare_passing(self, step: StepFeatures) -> Reading | None:
+        """What is wrong with what is said in passing, with the next call, of the change that has just failed."""
+        failed, left = self._failed, self._left
+        if failed is None or left is None or failed[0] != step.index - 1 or step.tool == left[2]:
+            return None
+        first = _FIRST_SENTENCE.split(step.thought, maxsplit=1)[0]
+        if not (states_fact(first) or _CONTRACTED.search(first)) or _SEES.search(first):
+            return None
+        if owns_trouble(step.thought) or _owns(first):
+            return None
+        reason = "Something is called done in passing, but the call that should have done it had failed."
+        return _reading(_CALL_FAILED, reason, failed, step, first)
+
+    def _compare_untried(self, step: StepFeatures) -> Reading | None:
+        """What is wrong with a message that calls proven what the other side has just said it did not try yet."""
+        answer = self._disputed
+        if answer is None or not is_untried(answer[1]) or not calls_proven(step.thought):
+            return None
+        if asks(step.thought) or goes_on(step.thought) or _TRY.search(step.thought):
+            return None
+        reason = "Something is said to work, but the other side has just said that it was not tried yet."
+        return _reading(_CALL_FAILED, reason, (answer[0], quote(answer[1])), step, opening(step.thought))
 
     def _compare_state(self, step: StepFeatures) -> Reading | None:
         """What is wrong with a message that says, right after a yes, how things are now, though nothing was called."""

@@ -13,6 +13,9 @@ from .words import WordSet, split, token_set
 _NAME = "verification_skip"
 _NOT_MADE = 0.7
 _SHORTEST_ID = 6
+_SHORTEST_LOOKED_AT, _LONGEST_ID = 5, 24
+_SHORT_RESULT = 400
+_FEW_WORDS = 4
 _LONGEST_REQUEST = 300
 _HAS_LOOKED = re.compile(
     r"\b(?:i|we)(?:['\u2019]ve| have| had)?(?: (?:also|carefully|just|now|personally|thoroughly))* "
@@ -26,9 +29,15 @@ _HAS_LOOKED = re.compile(
 class ToldLooks:
     """What the calls of a run were about."""
 
-    __slots__ = ("_touched",)
+    __slots__ = ("_asked", "_brought", "_newest", "_touched")
 
     def __init__(self) -> None:
+        self._asked: set[str] = set()
+        """The ids that any call was given."""
+        self._newest: tuple[int, str, frozenset[str], str] | None = None
+        """The newest look, if all calls since the other side spoke are looks: its quotation, ids and short result."""
+        self._brought: set[str] = set()
+        """The words of the results since then."""
         self._touched: WordSet = 0
         """The ids in all calls and results."""
 
@@ -37,6 +46,33 @@ class ToldLooks:
         self._touched |= step.result_numbers
         if not (step.role.runs or step.role.writes):
             self._touched |= ids_of(step.given)
+        given = frozenset(filter(_is_id, step.given))
+        self._asked |= given
+        self._brought |= step.heard
+        short = step.result_excerpt if step.result_size <= _SHORT_RESULT else ""
+        looked = step.role.looks and given and short and not step.failed
+        self._newest = (step.index, step.call_quote(), given, short) if looked else None
+
+    def forget(self) -> None:
+        """Somebody has answered."""
+        self._newest = None
+        self._brought = set()
+
+    def compare_newest(self, step: StepFeatures) -> Reading | None:
+        """What is wrong with a message that tells of one thing, where another one was looked at."""
+        if self._newest is None or asks_first(step.thought):
+            return None
+        index, call, given, result = self._newest
+        lead = opening(step.thought)
+        named = {word for word in split(lead) if _is_id(word)}
+        if not named or named & given or named & self._brought:
+            return None
+        shapes = set(map(_shape, given))
+        other = [word for word in named if _shape(word) in shapes and word not in self._asked]
+        if not other or not (_HAS_LOOKED.search(lead) or _is_told(result, lead)):
+            return None
+        reason = "What is told of one thing was looked up of another."
+        return Reading(_NOT_MADE, Evidence(_NAME, reason, [index, step.index], [quote(lead), call]))
 
     def compare(self, step: StepFeatures, answer: str) -> Reading | None:
         """What is wrong with a message, if the other side has just said this."""
@@ -47,6 +83,27 @@ class ToldLooks:
             return None
         reason = "Somebody who asked for a look is told of one, but no call was about what it names."
         return Reading(_NOT_MADE, Evidence(_NAME, reason, [step.index], [step.thought_quote(), quote(answer)]))
+
+
+def asks_first(text: str) -> bool:
+    """Whether the first sentence of a message is a question."""
+    mark = text.find("?")
+    return 0 <= mark < (text.find(". ") if ". " in text else len(text))
+
+
+def _is_id(word: str) -> bool:
+    return _SHORTEST_LOOKED_AT <= len(word) <= _LONGEST_ID and not word.isalpha() and any(map(str.isdigit, word))
+
+
+def _shape(word: str) -> str:
+    """The same for ids that are made in the same way."""
+    return "".join("9" if sign.isdigit() else "a" for sign in word)
+
+
+def _is_told(result: str, lead: str) -> bool:
+    """Whether all that a short result says is in the message."""
+    words = split(result)
+    return 0 < len(words) <= _FEW_WORDS and set(words).issubset(split(lead))
 
 
 def ids_of(words: Iterable[str]) -> WordSet:

@@ -1,0 +1,97 @@
+"""A record was looked up and says that something is open, off or refused, and the message after it says that it is through.
+
+What counts is the newest look before the message: one state, and no change since. Whoever tells the state itself, asks,
+or speaks of what will be, is left alone.
+"""
+
+import re
+
+from ..answers import Evidence
+from .base import Reading
+from .conclusions import asks, goes_on, opening
+from .features import StepFeatures, quote
+from .quick import quick
+from .troubles import owns_trouble
+from .verdicts import tells_of_failure
+from .waivers import plain
+from .words import split
+
+_NAME = "verification_skip"
+_SAID_THROUGH = 0.7
+_SHORT_STATE = 40
+_STATE = re.compile(r"[\"']?\b(?:\w{1,30}[_ ])?(?:state|status)[\"']?\s{0,2}[:=]\s{0,2}[\"']?([A-Za-z][\w -]{1,40})", re.IGNORECASE)
+"""A field that says how far something is."""
+_NOT_THROUGH = quick(
+    r"await\w*|backorder\w*|barred|block\w*|cancel\w*|closed|deactivat\w*|declin\w*|delay\w*|delinquent|denied|disabled"
+    r"|disconnected|down|draft|due|error|expired|fail\w*|frozen|held|hold|in progress|in review|inactive|incomplete"
+    r"|initiated|invalid|locked|lost|missing|no|none|not|off|offline|on hold|open|overdue|past due|paus\w*|pending"
+    r"|processing|queued|rejected|requested|restricted|scheduled|suspend\w*|terminated|unavailable|unconfirmed|unpaid"
+    r"|unverified|unsettled|void"
+)
+_THROUGH = (
+    r"(?:activat\w+|active|approved|available|back(?: (?:in|on|online|up))?|cleared|complete[d]?|confirmed|connected"
+    r"|credited|delivered|done|enabled|fixed|fulfilled|good to go|in order|issued|lifted|live|online|open(?:ed)?|paid"
+    r"|posted|processed|ready|received|recovered|reactivated|reconnected|refunded|reinstated|released|renewed|resolved"
+    r"|restored|resumed|running|set|settled|shipped|sorted|through|unblocked|unlocked|up(?: and running)?|valid"
+    r"|working)"
+)
+_SAID = re.compile(
+    rf"\b(?:(?:has|have)(?: \w+)? been|(?:is|are|'s|'re)(?: all| fully| both)? (?:now|back|again)|(?:is|are)(?: \w+)? already"
+    rf"|went|gone|came|come|comes|got|now) (?:\w+ ){{0,2}}?{_THROUGH}\b"
+    rf"|\b(?:is|are|'s|'re) (?:\w+ ){{0,2}}?{_THROUGH} (?:again|now|once more)\b"
+    r"|\b(?:has|have) (?:\w+ )?(?:arrived|cleared|come (?:in|through)|gone (?:out|through)|landed|reached us|resumed)\b"
+    r"|\b(?:came|went) (?:in|out|through)\b"
+)
+_NOT_TOLD = re.compile(
+    r"\b(?:after|as soon as|before|cannot|if|never|no|not|once|only|should|unless|until|when|whether|will|would|yet)\b"
+    r"|n't\b|'ll\b|\?"
+)
+_SENTENCES = re.compile(r"(?<=[.!?;])\s|\n")
+
+
+class ToldStates:
+    """What the newest look says of how far something is."""
+
+    __slots__ = ("_shown",)
+
+    def __init__(self) -> None:
+        self._shown: tuple[int, str, str] | None = None
+        """The look, a quotation of it, and the state, if it is one that is not through."""
+
+    def take(self, step: StepFeatures) -> None:
+        """Take a call in."""
+        if step.role.notes:
+            return
+        self._shown = None
+        if not step.role.looks or step.failed:
+            return
+        states = {state.strip().lower() for state in _STATE.findall(step.result_excerpt)}
+        if not states and 0 < step.result_size <= _SHORT_STATE:
+            states = {step.result_excerpt.strip().lower()}
+        if len(states) == 1 and _NOT_THROUGH.are_in(state := states.pop().replace("_", " ")):
+            self._shown = (step.index, step.result_quote(), state)
+
+    def forget(self) -> None:
+        """Somebody has answered."""
+        self._shown = None
+
+    def compare(self, step: StepFeatures) -> Reading | None:
+        """What is wrong with a message, if this is what was shown before it."""
+        if self._shown is None:
+            return None
+        index, shown, state = self._shown
+        lead = plain(opening(step.thought))
+        words = set(split(lead))
+        if any(_beginning(word) in {_beginning(said) for said in words} for word in split(state)):
+            return None  # the state is told
+        if asks(step.thought) or goes_on(step.thought) or owns_trouble(lead) or tells_of_failure(lead):
+            return None
+        said = next((part for part in _SENTENCES.split(lead) if _SAID.search(part) and not _NOT_TOLD.search(part)), None)
+        if said is None:
+            return None
+        reason = "Something is reported as through, but the look right before shows that it is not."
+        return Reading(_SAID_THROUGH, Evidence(_NAME, reason, [index, step.index], [quote(said), shown]))
+
+
+def _beginning(word: str) -> str:
+    return word[:5]
