@@ -7,7 +7,7 @@ the list in the message.
 import re
 
 from ..answers import Evidence
-from .agreements import agrees, asks_for_it, goes_ahead
+from .agreements import agrees, asks_for_it, goes_ahead, says_yes
 from .base import Reading
 from .conclusions import (
     asks,
@@ -23,8 +23,10 @@ from .deeds import reported_deeds, speaks_of_all
 from .dismissals import dismisses, presumes, takes_for_done
 from .features import StepFeatures, quote
 from .quick import lower, quick_phrases
+from .offers import offers_deed, speaks_of_the_future
 from .reassurances import Request, reassures
 from .rereads import Rereads
+from .told_figures import ToldFigures
 from .told_looks import ToldLooks, ids_of
 from .told_states import ToldStates
 from .troubles import owns_trouble
@@ -65,6 +67,7 @@ class Reports:
     __slots__ = (
         "_answer",
         "_bare",
+        "_called",
         "_changed",
         "_disputed",
         "_failed",
@@ -78,6 +81,7 @@ class Reports:
         "_reported",
         "_rereads",
         "_seen",
+        "_told_figures",
         "_told_looks",
         "_told_states",
         "_unconfirmed",
@@ -91,6 +95,8 @@ class Reports:
         """How often somebody has answered a message."""
         self._looked = False
         """Whether there are tools at all."""
+        self._called = False
+        """Whether anything was called since the other side spoke last."""
         self._fresh = 0
         """Changes since the other side spoke last."""
         self._changed: WordSet = 0
@@ -99,6 +105,7 @@ class Reports:
         """The newest change since the other side spoke last that failed, and was not made in another way."""
         self._left: tuple[int, str, bytes] | None = None
         """The same with its tool, which may have been called for another thing than what worked after it."""
+        self._told_figures = ToldFigures()
         self._told_looks = ToldLooks()
         self._told_states = ToldStates()
         self._refused: WordSet = 0
@@ -136,16 +143,18 @@ class Reports:
         if self.answered:
             found = (self._compare(step) if self._looked else None) or self._told_looks.compare(step, self._answer)
             found = found or self._told_looks.compare_newest(step) or self._told_states.compare(step)
-            found = found or self._compare_untried(step)
+            found = found or self._told_figures.compare(step) or self._compare_untried(step)
         if step.result_size:
             self._untold = (self._untold or self._fresh > 0) and not reports_change(opening(step.thought))
             self.answered += 1
             self._known |= step.result_words
             self._seen |= step.result_numbers
             self._fresh, self._failed, self._unconfirmed, self._left = 0, None, None, None
+            self._called = False
             self._rereads.forget()
             self._told_looks.forget()
             self._told_states.forget()
+            self._told_figures.forget(step)
             self._prompt, self._answer = step.thought, step.result_excerpt
             short = step.result_size <= _LONGEST_REFUSAL
             self._disputed = (step.index, self._answer) if short else None
@@ -169,8 +178,11 @@ class Reports:
             return
         self._looked = True
         self._disputed = None
+        self._called = True
         self._told_looks.take(step)
         self._told_states.take(step)
+        if self.answered:
+            self._told_figures.take(step)
         self._rereads.observe(step)
         if role.looks or role.waits or (role.runs and not _has_letters(step.arguments)):
             self._known |= step.result_words
@@ -259,15 +271,24 @@ class Reports:
 
     def _compare_state(self, step: StepFeatures) -> Reading | None:
         """What is wrong with a message that says, right after a yes, how things are now, though nothing was called."""
-        if self._fresh or not self._agreed:
+        if self._fresh or not self._answer:
             return None
         lead = opening(step.thought)
-        if not reports_change(lead) or _owns(lead):
+        if not (self._ends_without_it(step) or (self._agreed and reports_change(lead))) or _owns(lead):
             return None
         if asks(step.thought) or goes_on(step.thought) or _ids(lead) & self._changed:
             return None
         reason = "Something is reported as done, but no call has changed anything since it was agreed to."
         return Reading(_NO_CALL, Evidence(_NAME, reason, [step.index], [quote(lead)]))
+
+    def _ends_without_it(self, step: StepFeatures) -> bool:
+        """Whether a plain yes to what was to be done is answered with a message, and with no call."""
+        return (
+            says_yes(self._answer)
+            and offers_deed(self._prompt)
+            and not self._called
+            and not speaks_of_the_future(step.thought)
+        )
 
     def _compare_result(self, step: StepFeatures) -> Reading | None:
         """What is wrong with a message right after a change that failed, or that may not have been made."""

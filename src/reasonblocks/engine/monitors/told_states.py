@@ -63,7 +63,7 @@ class ToldStates:
         if step.role.notes:
             return
         self._shown = None
-        if not step.role.looks or step.failed:
+        if not (step.role.looks or step.role.unknown) or step.failed:
             return
         states = {state.strip().lower() for state in _STATE.findall(step.result_excerpt)}
         if not states and 0 < step.result_size <= _SHORT_STATE:
