@@ -26,6 +26,7 @@ from .quick import lower, quick_phrases
 from .offers import offers_deed, speaks_of_the_future
 from .reassurances import Request, reassures
 from .rereads import Rereads
+from .roles import hands_over
 from .told_figures import ToldFigures
 from .told_looks import ToldLooks, ids_of
 from .told_states import ToldStates
@@ -56,6 +57,14 @@ _SEES = re.compile(
     re.IGNORECASE,
 )
 """What was found out, or asked for, is no deed."""
+_CLOSES = re.compile(
+    r"\b(?:all set|anything (?:else|more|further)|enjoy|feel free|glad (?:i|to|that)|good ?bye|happy (?:i could|to have|to help|travels)"
+    r"|have an? (?:\w+ )?(?:\w+day|day|evening|flight|morning|night|stay|time|trip|weekend|week|one)|is there (?:something|anything)"
+    r"|let (?:me|us) know if|reach out|safe travels|take care|thank you for|thanks for|that(?:'s| is) (?:all|everything|it)"
+    r"|there you (?:go|have it|are)|welcome|see you)\b",
+    re.IGNORECASE,
+)
+"""A message with one of these is the last word on what was asked for."""
 _BEGINNING = 400
 _BEGINNING_OF_REPORT = 200
 _LONGEST_REFUSAL = 300
@@ -84,6 +93,7 @@ class Reports:
         "_told_figures",
         "_told_looks",
         "_told_states",
+        "_tool",
         "_unconfirmed",
         "_unseen",
         "_untold",
@@ -95,6 +105,8 @@ class Reports:
         """How often somebody has answered a message."""
         self._looked = False
         """Whether there are tools at all."""
+        self._tool = ""
+        """The newest one that was called."""
         self._called = False
         """Whether anything was called since the other side spoke last."""
         self._fresh = 0
@@ -179,6 +191,7 @@ class Reports:
         self._looked = True
         self._disputed = None
         self._called = True
+        self._tool = step.action
         self._told_looks.take(step)
         self._told_states.take(step)
         if self.answered:
@@ -244,7 +257,7 @@ class Reports:
         if not told_again and (go_ahead or (deed and not deed & (earlier | self._known))):
             reason = "Something is reported as done, but no call has changed anything since it was asked for."
             return Reading(_NO_CALL, Evidence(_NAME, reason, [step.index], [said]))
-        return None
+        return None if told_again else self._compare_state(step)
 
     def _compare_passing(self, step: StepFeatures) -> Reading | None:
         """What is wrong with what is said in passing, with the next call, of the change that has just failed."""
@@ -314,9 +327,11 @@ class Reports:
         """What is wrong with a message that calls all of it done, or makes light of a part that failed."""
         text = step.thought
         lead = opening(text)
-        if not states_fact(lead) or denies(lead) or asks(text) or goes_on(text):
+        if denies(lead) or asks(text) or goes_on(text):
             return None
-        if not (speaks_of_all(lead) and not _owns(lead)) and not dismisses(text):
+        hushed = _CLOSES.search(text) is not None and not (owns_trouble(text) or _owns(lead) or hands_over(self._tool))
+        told = states_fact(lead) and ((speaks_of_all(lead) and not _owns(lead)) or dismisses(text))
+        if not (hushed or told):
             return None
         reason = "All of it is reported as done, but one of the calls that should have done it had failed."
         return _reading(_CALL_FAILED, reason, left[:2], step, lead)
