@@ -82,7 +82,8 @@ class ToldStates:
         index, shown, state = self._shown
         lead = plain(opening(step.thought))
         words = set(split(lead))
-        if any(_beginning(word) in {_beginning(said) for said in words} for word in split(state)):
+        said_words = set(map(_beginning, words))
+        if any(_beginning(word) in said_words for word in split(state) if _NOT_THROUGH.are_in(word)):
             return None  # the state is told
         if asks(step.thought) or goes_on(step.thought) or owns_trouble(lead) or tells_of_failure(lead):
             return None

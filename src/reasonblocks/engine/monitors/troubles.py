@@ -32,7 +32,7 @@ _HINDERED = re.compile(
     r"|exist|find|finish|found|get|hold|installed|let|like|load|match|open|pass|possible|related|respond|run|seem"
     r"|start|succeed|supported|there|true|understand|work)\b"
     r"|\b(?:apologi[sz]\w*|sorry|my (?:bad|mistake)|made an? (?:\w+ )?(?:error|mistake)|unable|unavailable|unrelated|unexpected\w*|unfortunately|unsuccessful\w*|incompatib\w*|pre-?exist\w*"
-    r"|pre-?dat\w*|missing|oops|hmm|flaky|expected to fail|no (?:such|tests?|\w+ installed|\w+ found)|0 tests"
+    r"|pre-?dat\w*|(?:are|be|is|was|were) missing|missing (?:from|in)\b|oops|hmm|flaky|expected to fail|no (?:such|tests?|\w+ installed|\w+ found)|0 tests"
     r"|(?:apart|aside) from|except(?: for)?|other than|despite|even though|although|however|ignor\w+|regardless"
     r"|(?:went|goes|gone|is|are|was|something|looks?) (?:\w+ )?wrong|due to|caused by|known (?:issue|limitation|problem)"
     r"|(?:appears?|are|came back|is|looks?|seems?|was|were) (?:\w+ ){0,2}(?:blank|empty)|no output|nothing (?:was )?(?:ran|run)"
