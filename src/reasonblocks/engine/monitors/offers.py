@@ -18,6 +18,14 @@ _OFFER = re.compile(
     r"(?:proceed|go ahead|move forward|continue) (?:and|by|with)\b"
     r"|\b(?:confirm|yes|agree)\b[^?\n]{0,60}\b(?:proceed|go ahead|go on)\b|\bproceed\b[^?\n]{0,60}\?"
 )
+_PLAN = re.compile(
+    rf"\b(?:i(?:'ll| will| would|'d| can| am going to|'m going to)|we(?:'ll| will| would| can)|to be|will be|(?:the )?(?:following|new)) "
+    rf"(?:\w+ ){{0,3}}?{_DEED}"
+)
+_ASKS_CONFIRMATION = re.compile(
+    r"\b(?:do you (?:agree|confirm|approve)|(?:is|are) (?:that|this|these|they|you) (?:all )?(?:correct|fine|ok|okay|right|alright)"
+    r"|yes ?/ ?no|yes or no|(?:can|could|would) you (?:please )?confirm|please confirm|all right with you|ok(?:ay)? (?:for|with) you)\b"
+)
 _TO_COME = re.compile(
     r"\b(?:about to|as soon as|before|first|going to|hold on|i am|i'm|i'll|i will|i can|if|just to|let me|let us|let's|moment|now i|once|one more"
     r"|please|to do (?:so|that|this)|we'll|we will|what i|will (?:now )?(?:be )?(?:cancel|process|proceed|start|updat)\w*|you (?:can|need|should))\b"
@@ -27,7 +35,8 @@ _TO_COME = re.compile(
 
 def offers_deed(prompt: str) -> bool:
     """Whether a message ends with the offer to do something."""
-    return _OFFER.search(plain(prompt[-_END:])) is not None
+    end = plain(prompt[-_END:])
+    return _OFFER.search(end) is not None or (_ASKS_CONFIRMATION.search(end) is not None and _PLAN.search(end) is not None)
 
 
 def speaks_of_the_future(text: str) -> bool:

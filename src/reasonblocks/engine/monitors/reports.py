@@ -192,7 +192,7 @@ class Reports:
         self._disputed = None
         self._called = True
         self._tool = step.action
-        self._told_looks.take(step)
+        self._told_looks.take(step, answered=self.answered > 0)
         self._told_states.take(step)
         if self.answered:
             self._told_figures.take(step)

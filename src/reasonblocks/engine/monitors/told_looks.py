@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from ..answers import Evidence
 from .base import Reading
-from .conclusions import opening
+from .conclusions import denies, opening, states_fact
 from .features import StepFeatures, quote
 from .reassurances import Request
 from .words import WordSet, split, token_set
@@ -13,7 +13,8 @@ from .words import WordSet, split, token_set
 _NAME = "verification_skip"
 _NOT_MADE = 0.7
 _SHORTEST_ID = 6
-_SHORTEST_LOOKED_AT, _LONGEST_ID = 5, 24
+_RECORD = re.compile(r"\b(?=[a-z_]*\d)\w{5,24}\b")
+_MOST_READ, _MOST_KEPT = 2_000, 12
 _SHORT_RESULT = 400
 _FEW_WORDS = 4
 _LONGEST_REQUEST = 300
@@ -29,34 +30,40 @@ _HAS_LOOKED = re.compile(
 class ToldLooks:
     """What the calls of a run were about."""
 
-    __slots__ = ("_asked", "_brought", "_newest", "_touched")
+    __slots__ = ("_asked", "_brought", "_changed", "_newest", "_touched")
 
     def __init__(self) -> None:
         self._asked: set[str] = set()
         """The ids that any call was given."""
         self._newest: tuple[int, str, frozenset[str], str] | None = None
-        """The newest look, if all calls since the other side spoke are looks: its quotation, ids and short result."""
-        self._brought: set[str] = set()
-        """The words of the results since then."""
+        """The newest look or change: its step, quotation, ids and short result."""
+        self._changed = False
+        """Whether it is a change."""
+        self._brought: list[str] = []
+        """The results since somebody has answered."""
         self._touched: WordSet = 0
         """The ids in all calls and results."""
 
-    def take(self, step: StepFeatures) -> None:
+    def take(self, step: StepFeatures, *, answered: bool) -> None:
         """Take a call in."""
         self._touched |= step.result_numbers
         if not (step.role.runs or step.role.writes):
             self._touched |= ids_of(step.given)
-        given = frozenset(filter(_is_id, step.given))
+        if not answered:
+            return
+        given = frozenset(_records_in(step.arguments[:_MOST_READ]))
         self._asked |= given
-        self._brought |= step.heard
+        self._brought = [*self._brought[-_MOST_KEPT:], step.result_excerpt]
         short = step.result_excerpt if step.result_size <= _SHORT_RESULT else ""
-        looked = step.role.looks and given and short and not step.failed
-        self._newest = (step.index, step.call_quote(), given, short) if looked else None
+        changed = step.role.changes and not (step.role.writes or step.role.runs)
+        certain = (step.role.looks and short) or changed
+        self._changed = changed
+        self._newest = (step.index, step.call_quote(), given, short) if certain and given and not step.failed else None
 
     def forget(self) -> None:
         """Somebody has answered."""
         self._newest = None
-        self._brought = set()
+        self._brought = []
 
     def compare_newest(self, step: StepFeatures) -> Reading | None:
         """What is wrong with a message that tells of one thing, where another one was looked at."""
@@ -64,11 +71,16 @@ class ToldLooks:
             return None
         index, call, given, result = self._newest
         lead = opening(step.thought)
-        named = {word for word in split(lead) if _is_id(word)}
-        if not named or named & given or named & self._brought:
+        named = _records_in(lead)
+        if not named or named & given or any(named & _records_in(result) for result in self._brought):
             return None
         shapes = set(map(_shape, given))
         other = [word for word in named if _shape(word) in shapes and word not in self._asked]
+        if self._changed:
+            if not other or not states_fact(lead) or denies(lead):
+                return None
+            reason = "What is reported of one thing was done to another."
+            return Reading(_NOT_MADE, Evidence(_NAME, reason, [index, step.index], [quote(lead), call]))
         if not other or not (_HAS_LOOKED.search(lead) or _is_told(result, lead)):
             return None
         reason = "What is told of one thing was looked up of another."
@@ -91,8 +103,9 @@ def asks_first(text: str) -> bool:
     return 0 <= mark < (text.find(". ") if ". " in text else len(text))
 
 
-def _is_id(word: str) -> bool:
-    return _SHORTEST_LOOKED_AT <= len(word) <= _LONGEST_ID and not word.isalpha() and any(map(str.isdigit, word))
+def _records_in(text: str) -> set[str]:
+    """The words of a text that may be ids, be they parted by underscores."""
+    return {word for word in _RECORD.findall(text.lower()) if not word.isalpha()}
 
 
 def _shape(word: str) -> str:

@@ -19,6 +19,8 @@ from .words import split
 _NAME = "verification_skip"
 _SAID_THROUGH = 0.7
 _SHORT_STATE = 40
+_LONGEST = 600
+_SHORTEST_WORD = 2
 _STATE = re.compile(r"[\"']?\b(?:\w{1,30}[_ ])?(?:state|status)[\"']?\s{0,2}[:=]\s{0,2}[\"']?([A-Za-z][\w -]{1,40})", re.IGNORECASE)
 """A field that says how far something is."""
 _NOT_THROUGH = quick(
@@ -42,6 +44,15 @@ _SAID = re.compile(
     r"|\b(?:has|have) (?:\w+ )?(?:arrived|cleared|come (?:in|through)|gone (?:out|through)|landed|reached us|resumed)\b"
     r"|\b(?:came|went) (?:in|out|through)\b"
 )
+_FLAG = re.compile(r"[\"']?\b(\w{3,40})[\"']?\s{0,2}[:=]\s{0,2}(?:false\b|\"(?:no|off|disabled|inactive)\")", re.IGNORECASE)
+"""A field that says that something is not so."""
+_IS_ON = re.compile(rf"\b(?:is|are|'s|'re|been|now) (?:\w+ ){{0,2}}?(?:on|{_THROUGH})\b")
+_IS_FINE = re.compile(
+    rf"\b(?:is|are|'s|'re|looks?|works?) (?:\w+ ){{0,2}}?(?:all right|alright|fine|good|normal(?:ly)?|ok|okay|perfect(?:ly)?|{_THROUGH})\b"
+)
+_OF_A_FLAG = frozenset("active allowed enabled has is on paid ready state status valid".split())
+"""Words in the name of a field that do not say what it is about."""
+_MOST_FLAGS = 6
 _NOT_TOLD = re.compile(
     r"\b(?:after|as soon as|before|cannot|if|never|no|not|once|only|should|unless|until|when|whether|will|would|yet)\b"
     r"|n't\b|'ll\b|\?"
@@ -52,9 +63,13 @@ _SENTENCES = re.compile(r"(?<=[.!?;])\s|\n")
 class ToldStates:
     """What the newest look says of how far something is."""
 
-    __slots__ = ("_shown",)
+    __slots__ = ("_flags", "_shown", "_short")
 
     def __init__(self) -> None:
+        self._flags: tuple[int, str, list[set[str]]] | None = None
+        """The newest look, a quotation, and what its fields say is not so, each by the words of its name."""
+        self._short: set[str] = set()
+        """The words of the look and its result, if that is no more than a state."""
         self._shown: tuple[int, str, str] | None = None
         """The look, a quotation of it, and the state, if it is one that is not through."""
 
@@ -62,36 +77,69 @@ class ToldStates:
         """Take a call in."""
         if step.role.notes:
             return
-        self._shown = None
+        self._shown = self._flags = None
+        self._short = set()
         if not (step.role.looks or step.role.unknown) or step.failed:
             return
         states = {state.strip().lower() for state in _STATE.findall(step.result_excerpt)}
         if not states and 0 < step.result_size <= _SHORT_STATE:
             states = {step.result_excerpt.strip().lower()}
+            self._short = {*split(step.action.replace("_", " ")), *step.given, *step.heard}
+        flags = [_words_of(name) for name in _FLAG.findall(step.result_excerpt)] if step.result_size <= _LONGEST else []
+        if 0 < len(flags) <= _MOST_FLAGS:
+            self._flags = (step.index, step.result_quote(), flags)
         if len(states) == 1 and _NOT_THROUGH.are_in(state := states.pop().replace("_", " ")):
             self._shown = (step.index, step.result_quote(), state)
 
     def forget(self) -> None:
         """Somebody has answered."""
-        self._shown = None
+        self._shown = self._flags = None
 
     def compare(self, step: StepFeatures) -> Reading | None:
         """What is wrong with a message, if this is what was shown before it."""
+        if self._shown is None and self._flags is None:
+            return None
+        lead = plain(opening(step.thought))
+        if asks(step.thought) or goes_on(step.thought) or owns_trouble(lead) or tells_of_failure(lead):
+            return None
+        parts = [part for part in _SENTENCES.split(lead) if part and not _NOT_TOLD.search(part)]
+        return self._compare_state(step, parts) or self._compare_flags(step, parts)
+
+    def _compare_state(self, step: StepFeatures, parts: list[str]) -> Reading | None:
         if self._shown is None:
             return None
         index, shown, state = self._shown
-        lead = plain(opening(step.thought))
-        words = set(split(lead))
-        said_words = set(map(_beginning, words))
-        if any(_beginning(word) in said_words for word in split(state) if _NOT_THROUGH.are_in(word)):
+        words = set(map(_beginning, split(plain(opening(step.thought)))))
+        if any(_beginning(word) in words for word in split(state) if _NOT_THROUGH.are_in(word)):
             return None  # the state is told
-        if asks(step.thought) or goes_on(step.thought) or owns_trouble(lead) or tells_of_failure(lead):
+        said = next((part for part in parts if _SAID.search(part) or self._is_fine(part)), None)
+        return None if said is None else _reading(step, said, index, shown)
+
+    def _is_fine(self, part: str) -> bool:
+        """Whether a sentence says that what was looked at is as it should be."""
+        return _IS_FINE.search(part) is not None and not self._short.isdisjoint(_telling(split(part)))
+
+    def _compare_flags(self, step: StepFeatures, parts: list[str]) -> Reading | None:
+        if self._flags is None:
             return None
-        said = next((part for part in _SENTENCES.split(lead) if _SAID.search(part) and not _NOT_TOLD.search(part)), None)
-        if said is None:
-            return None
-        reason = "Something is reported as through, but the look right before shows that it is not."
-        return Reading(_SAID_THROUGH, Evidence(_NAME, reason, [index, step.index], [quote(said), shown]))
+        index, shown, flags = self._flags
+        for part in parts:
+            if _IS_ON.search(part) and any(flag and flag.issubset(split(part)) for flag in flags):
+                return _reading(step, part, index, shown)
+        return None
+
+
+def _reading(step: StepFeatures, said: str, index: int, shown: str) -> Reading:
+    reason = "Something is reported as through, but the look right before shows that it is not."
+    return Reading(_SAID_THROUGH, Evidence(_NAME, reason, [index, step.index], [quote(said), shown]))
+
+
+def _words_of(name: str) -> set[str]:
+    return {word for word in name.lower().split("_") if word not in _OF_A_FLAG}
+
+
+def _telling(words: list[str]) -> list[str]:
+    return [word for word in words if len(word) > _SHORTEST_WORD]
 
 
 def _beginning(word: str) -> str:
