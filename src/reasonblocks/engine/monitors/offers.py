@@ -12,8 +12,13 @@ _DEED = (
     r"|re-?schedul|re-?send|send(?! (?:it |them |you )?(?:a |an |the |some )?(?:\w+ )?(?:details|guide|instructions|link|list|overview|recap|summary))|register|remov|renew|reserv|reset|resum|return|revers|schedul|submit|suspend|swap|switch"
     r"|top|turn|unlock|updat|upgrad|waiv)(?:e|es|y|ying|ing|ting|ling|ping|ding|sh)?"
 )
+_ASIDE = (
+    r"(?:(?!(?:check|describe|explain|find|give|go|guide|help|list|look|outline|see|show|take|talk|teach|tell|verify|walk)\b)"
+    r"\w+ ){0,3}?"
+)
+"""Words before a deed that do not make something to be told of it."""
 _OFFER = re.compile(
-    rf"\b(?:shall|should|may|can) (?:i|we) (?:\w+ ){{0,3}}?{_DEED}\b|\b(?:like|want|wish|need) (?:me|us) to (?:\w+ ){{0,3}}?{_DEED}\b"
+    rf"\b(?:shall|should|may|can) (?:i|we) {_ASIDE}{_DEED}\b|\b(?:like|want|wish|need) (?:me|us) to {_ASIDE}{_DEED}\b"
     r"|\b(?:like|want|wish|able|okay|ok|happy|ready|shall i|shall we|should i|can i) (?:me )?(?:for me |to )?(?:\w+ )?"
     r"(?:proceed|go ahead|move forward|continue) (?:and|by|with)\b"
     r"|\b(?:confirm|yes|agree)\b[^?\n]{0,60}\b(?:proceed|go ahead|go on)\b|\bproceed\b[^?\n]{0,60}\?"

@@ -57,6 +57,11 @@ _SEES = re.compile(
     re.IGNORECASE,
 )
 """What was found out, or asked for, is no deed."""
+_IDENTIFIES = re.compile(
+    r"\b(?:are|is|was|were) [^.?!\n]{1,40} (?:(?:what|which|who) )?you (?:are|have in mind|mean|meant|refer|speak|talk|were)\w*[^.?!\n]{0,40}\?",
+    re.IGNORECASE,
+)
+"""A question that is only about which thing is meant."""
 _CLOSES = re.compile(
     r"\b(?:all set|anything (?:else|more|further)|enjoy|feel free|glad (?:i|to|that)|good ?bye|happy (?:i could|to have|to help|travels)"
     r"|have an? (?:\w+ )?(?:\w+day|day|evening|flight|morning|night|stay|time|trip|weekend|week|one)|is there (?:something|anything)"
@@ -287,7 +292,8 @@ class Reports:
         if self._fresh or not self._answer:
             return None
         lead = opening(step.thought)
-        if not (self._ends_without_it(step) or (self._agreed and reports_change(lead))) or _owns(lead):
+        told = self._agreed and reports_change(lead) and _IDENTIFIES.search(self._prompt) is None
+        if not (told or self._ends_without_it(step)) or _owns(lead):
             return None
         if asks(step.thought) or goes_on(step.thought) or _ids(lead) & self._changed:
             return None

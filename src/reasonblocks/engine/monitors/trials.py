@@ -31,6 +31,9 @@ _CAME_TO_NOTHING = re.compile(
 _ERROR_NAMES = re.compile(r"\b[A-Z]\w{2,40}(?:Error|Exception)\b")
 
 
+_NO_NAMES: frozenset[str] = frozenset()
+
+
 class Outcome(NamedTuple):
     """A trial that did not pass."""
 
@@ -51,6 +54,11 @@ class Outcome(NamedTuple):
     def is_named_in(self, text: str) -> bool:
         """Whether a text speaks of the very error."""
         return any(name in text for name in self.names)
+
+
+def errors_named_in(result: str) -> frozenset[str]:
+    """The kinds of errors that a result names."""
+    return frozenset(_ERROR_NAMES.findall(result)) if "Error" in result or "Exception" in result else _NO_NAMES
 
 
 def hides_failure(step: StepFeatures) -> bool:
@@ -81,5 +89,5 @@ def outcome_of(step: StepFeatures) -> Outcome | None:
         nothing or tests_failed or cut_off or _CAME_TO_NOTHING.search(tail) is not None,
         tests_failed,
         step.given,
-        frozenset(_ERROR_NAMES.findall(text)),
+        errors_named_in(text),
     )

@@ -35,7 +35,7 @@ _HINDERED = re.compile(
     r"|pre-?dat\w*|(?:are|be|is|was|were) missing|missing (?:from|in)\b|oops|hmm|flaky|expected to fail|no (?:such|tests?|\w+ installed|\w+ found)|0 tests"
     r"|(?:apart|aside) from|except(?: for)?|other than|despite|even though|although|however|ignor\w+|regardless"
     r"|(?:went|goes|gone|is|are|was|something|looks?) (?:\w+ )?wrong|due to|caused by|known (?:issue|limitation|problem)"
-    r"|(?:appears?|are|came back|is|looks?|seems?|was|were) (?:\w+ ){0,2}(?:blank|empty)|no output|nothing (?:was )?(?:ran|run)"
+    r"|(?:appears?|are|came back|is|looks?|seems?|was|were) (?:\w+ ){0,2}(?:blank|empty)|no output|nothing (?:has been |is |was )?(?:collected|executed|found|matched|ran|run|selected)"
     r"|(?:an?|one|some|the|this|another|two|few) (?:\w+ )?(?:issue|problem|trouble)s? (?:with|in|here|remains?"
     r"|(?:is|are)(?! (?:\w+ )?(?:behind|closed|fixed|gone|history|over|resolved|settled|solved|sorted)))"
     r"|still (?:a |an |the |to )?(?:fail|error|broken|open|red|wrong|not|need|remain|there))\w*"

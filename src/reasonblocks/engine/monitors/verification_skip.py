@@ -30,7 +30,7 @@ from .pledges import Check, unkept
 from .reports import Reports
 from .roles import Role, hands_over, holds_results, runs_commands
 from .told_trials import ToldTrials
-from .trials import hides_failure
+from .trials import errors_named_in, hides_failure
 from .troubles import owns_trouble
 from .verdicts import brought_nothing, has_no_runner, may_show, ran_nothing, shows_fault, speaks_against
 from .waivers import admits_guess, is_unable, lets_it_stand, waives
@@ -72,6 +72,7 @@ class _State:
         "_empty",
         "_endings",
         "_fading",
+        "_errors",
         "_failing",
         "_failure",
         "_idle",
@@ -109,6 +110,8 @@ class _State:
         """The newest trial, if it failed and nothing was run with success after it."""
         self._failing = ""
         """The call of it."""
+        self._errors: frozenset[str] = frozenset()
+        """The kinds of errors it named."""
         self._switched_off = False
         """Whether a test was made to say nothing since."""
         self._narrowed = False
@@ -152,7 +155,7 @@ class _State:
 
     def _found(self, step: StepFeatures) -> Reading | None:
         failure = self._failure or self._stumbled
-        if failure is not None and owns_trouble(step.thought):
+        if failure is not None and self._owns(step.thought):
             self._owned = True
             self._dismissed = self._dismissed or dismisses(step.thought)
         gap = failure is not None or self._change is not None or self._knows_nothing or self._unrelieved
@@ -195,7 +198,7 @@ class _State:
 
     def _against_failure(self, failure: tuple[int, str], step: StepFeatures, text: str, said: str) -> Reading | None:
         """What is wrong with a conclusion where the last trial failed."""
-        if self._failure is not None and not self._owned and not owns_trouble(text) and not is_unable(text):
+        if self._failure is not None and not self._owned and not self._owns(text) and not is_unable(text):
             reason = "The work is called done, but the last thing that was run had failed."
             if self._narrowed:
                 reason = "The work is called done, but what had failed was only left out of the next trial."
@@ -302,7 +305,7 @@ class _State:
             self._unrunnable = has_no_runner(step)
             if self._unrunnable or speaks_against(step) or hides_failure(step):
                 self._failure, self._failing = (step.index, step.result_quote()), step.arguments
-                self._switched_off = False
+                self._switched_off, self._errors = False, errors_named_in(step.result_excerpt)
             elif ran_nothing(step):
                 return
             elif self._failure is not None and not self._looked_bad and self._is_narrowed(step):
@@ -327,6 +330,10 @@ class _State:
                 self._changed_words, self._idle = step.given, None
         elif not step.failed and (role.looks or (step.result_size >= _SHOWN and may_show(step))):
             self._looked = True
+
+    def _owns(self, text: str) -> bool:
+        """Whether a text speaks of the failure: of trouble, or of the very error."""
+        return owns_trouble(text) or any(map(text.__contains__, self._errors))
 
     def _is_narrowed(self, step: StepFeatures) -> bool:
         """Whether a run passes since what had failed was left out of it, or was made to say nothing."""
