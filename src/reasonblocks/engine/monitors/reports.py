@@ -33,7 +33,7 @@ from .told_states import ToldStates
 from .troubles import owns_trouble
 from .untried import calls_proven, is_untried
 from .verdicts import is_bare, only_receipt, speaks_against, tells_of_failure
-from .words import WordSet, phrases, split
+from .words import WordSet, phrases, pieces, split
 
 _NAME = "verification_skip"
 _CALL_FAILED = 0.75
@@ -272,6 +272,8 @@ class Reports:
         first = _FIRST_SENTENCE.split(step.thought, maxsplit=1)[0]
         if not (states_fact(first) or _CONTRACTED.search(first)) or _SEES.search(first):
             return None
+        if not (step.role.changes or pieces(self._tool) & step.thought_words):
+            return None  # it may be about something else
         if owns_trouble(step.thought) or _owns(first):
             return None
         reason = "Something is called done in passing, but the call that should have done it had failed."

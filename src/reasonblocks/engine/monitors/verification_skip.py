@@ -20,7 +20,7 @@ from .conclusions import (
     leaves_open,
     owns_failure,
 )
-from .dismissals import all_well, dismisses, makes_light_of
+from .dismissals import all_well, dismisses, makes_light_of, was_there_before
 from .endings import Endings
 from .features import StepFeatures, quote
 from .idle import is_idle, tries
@@ -89,6 +89,7 @@ class _State:
         "_stumbled",
         "_switched_off",
         "_symptom",
+        "_there_before",
         "_told_trials",
         "_unrunnable",
         "_unseen",
@@ -126,6 +127,8 @@ class _State:
         """The newest call, if it failed, whatever it was for."""
         self._dismissed = False
         """Whether a failure was explained by a guess, or brushed aside, and nothing was looked at since."""
+        self._there_before = False
+        """Whether it was found to fail without the work as well."""
         self._passed = False
         """Whether a trial has ever worked: then the next one could be made, too."""
         self._wrote = False
@@ -158,6 +161,7 @@ class _State:
         if failure is not None and self._owns(step.thought):
             self._owned = True
             self._dismissed = self._dismissed or dismisses(step.thought)
+            self._there_before = self._there_before or was_there_before(step.thought)
         gap = failure is not None or self._change is not None or self._knows_nothing or self._unrelieved
         if self._wrote and not gap:
             return None
@@ -207,6 +211,8 @@ class _State:
                     "The work is called done, but the last trial failed, and nothing was run after the change since."
                 )
             return _reading(_AFTER_FAILURE, reason, failure, step, said)
+        if self._there_before:
+            return None
         answers = self._failure is not None and (step.role.ends or gives_answer(text)) and admits_guess(text)
         if not (answers or called_done(text) or all_well(text) or (self._dismissed and step.role.ends)):
             return None
@@ -314,7 +320,7 @@ class _State:
             else:
                 self._failure = None
                 self._passed = self._passed or (self._wrote and step.result_size > 0)
-            self._owned = self._looked_bad = False
+            self._owned = self._looked_bad = self._there_before = False
             self._narrowed = False
             if not self._unrunnable:
                 self._change = self._idle = None
