@@ -19,7 +19,7 @@ _SENTENCES = re.compile(r"(?<=[.!?;])\s|\n")
 
 def announces_trial(thought: str) -> bool:
     """Whether a thought says that something is going to be run or tried."""
-    return any(
-        _ANNOUNCED.search(part) is not None and _ON_CONDITION.search(part) is None
-        for part in _SENTENCES.split(plain(thought[-_LONGEST:]))
+    said = plain(thought[-_LONGEST:])
+    return _ANNOUNCED.search(said) is not None and any(
+        _ANNOUNCED.search(part) is not None and _ON_CONDITION.search(part) is None for part in _SENTENCES.split(said)
     )

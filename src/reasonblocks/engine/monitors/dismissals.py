@@ -74,6 +74,7 @@ _SAME_WITHOUT = re.compile(
     r"|\b(?:after|when|with) (?:i |my \w+ )?(?:\w+ )?(?:revert|stash|undo)\w*|\b(?:clean checkout|unmodified|untouched) |\boriginal code\b"
     r"|\bon (?:main|master|a clean)\b"
 )
+_IN_SAME_WITHOUT = ("without", "before ", "prior to", "revert", "stash", "undo", "clean", "unmodified", "untouched", "original", "master", "on main")
 """The failure was looked for where the work is not, and was there as well."""
 _REASON = re.compile(
     r"\b(?:because|caused by|due to|expects?|fails? (?:for|since|with)|needs?|relies|requires?|since|until|which is)\b"
@@ -152,6 +153,8 @@ def dismisses(text: str) -> bool:
 def was_there_before(text: str) -> bool:
     """Whether a text says that something fails without the work as well."""
     said = plain(text)
+    if not any(map(said.__contains__, _IN_SAME_WITHOUT)):
+        return False
     return _SAME_WITHOUT.search(said) is not None and _TROUBLE.search(said) is not None
 
 

@@ -28,7 +28,7 @@ from .reassurances import Request, reassures
 from .rereads import Rereads
 from .roles import hands_over
 from .told_figures import ToldFigures
-from .told_looks import ToldLooks, ids_of
+from .told_looks import ToldLooks, ids_of, promises_look, tells_of_look
 from .told_states import ToldStates
 from .troubles import owns_trouble
 from .untried import calls_proven, is_untried
@@ -73,6 +73,7 @@ _CLOSES = re.compile(
 _BEGINNING = 400
 _BEGINNING_OF_REPORT = 200
 _LONGEST_REFUSAL = 300
+_LONGEST_NOD = 80
 
 
 class Reports:
@@ -161,6 +162,7 @@ class Reports:
             found = (self._compare(step) if self._looked else None) or self._told_looks.compare(step, self._answer)
             found = found or self._told_looks.compare_newest(step) or self._told_states.compare(step)
             found = found or self._told_figures.compare(step) or self._compare_untried(step)
+            found = found or self._compare_promise(step)
         if step.result_size:
             self._untold = (self._untold or self._fresh > 0) and not reports_change(opening(step.thought))
             self.answered += 1
@@ -198,8 +200,8 @@ class Reports:
         self._called = True
         self._tool = step.action
         self._told_looks.take(step, answered=self.answered > 0)
-        self._told_states.take(step)
         if self.answered:
+            self._told_states.take(step)
             self._told_figures.take(step)
         self._rereads.observe(step)
         if role.looks or role.waits or (role.runs and not _has_letters(step.arguments)):
@@ -288,6 +290,18 @@ class Reports:
             return None
         reason = "Something is said to work, but the other side has just said that it was not tried yet."
         return _reading(_CALL_FAILED, reason, (answer[0], quote(answer[1])), step, opening(step.thought))
+
+    def _compare_promise(self, step: StepFeatures) -> Reading | None:
+        """What is wrong with a message that tells of a look that was promised, and not taken."""
+        if self._called or not self._looked or len(self._answer) > _LONGEST_NOD or "?" in self._prompt:
+            return None
+        if not promises_look(self._prompt):
+            return None
+        lead = opening(step.thought)
+        if asks(step.thought) or goes_on(step.thought) or not (tells_of_look(lead) or states_fact(lead)) or _owns(lead):
+            return None
+        reason = "What a look was promised for is told, and nothing was looked up."
+        return Reading(_NO_CALL, Evidence(_NAME, reason, [step.index], [quote(lead), quote(self._prompt)]))
 
     def _compare_state(self, step: StepFeatures) -> Reading | None:
         """What is wrong with a message that says, right after a yes, how things are now, though nothing was called."""

@@ -14,10 +14,10 @@ from .features import StepFeatures, quote
 _NAME = "verification_skip"
 _ANOTHER = 0.7
 _LONGEST_NUMBER = 24
-_MOST_READ = 3_000
+_MOST_READ, _MOST_KEPT = 3_000, 24
 _NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?![\w])")
 _ONLY_A_NUMBER = re.compile(r"\W{0,3}(-?\d[\d,]*(?:\.\d+)?)\W{0,3}")
-_AMOUNT = re.compile(r"[$\u20ac\u00a3]\s?(\d[\d,]*(?:\.\d+)?)|\b(\d[\d,]*(?:\.\d+)?) ?(?:dollars|euros?|usd|eur|pounds|gb|mb|%)", re.IGNORECASE)
+_AMOUNT = re.compile(r"[$\u20ac\u00a3]\s?(\d[\d,]*(?:\.\d+)?)")
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
 _DATE = re.compile(
@@ -31,7 +31,7 @@ _HAS_MANY = 6
 class ToldFigures:
     """The numbers and dates of the calls since somebody answered."""
 
-    __slots__ = ("_dated", "_dates", "_known", "_number", "_parts")
+    __slots__ = ("_dated", "_known", "_number", "_parts", "_read")
 
     def __init__(self) -> None:
         self._number: tuple[int, str, float] | None = None
@@ -42,8 +42,8 @@ class ToldFigures:
         """The amounts that were told or asked for before."""
         self._dated: tuple[int, str] | None = None
         """The newest change that was given dates."""
-        self._dates: set[tuple[int, int]] = set()
-        """The dates of all calls since, and of their results."""
+        self._read: list[str] = []
+        """All calls since, and their results."""
 
     def take(self, step: StepFeatures) -> None:
         """Take a call in."""
@@ -55,15 +55,15 @@ class ToldFigures:
             if only is not None:
                 self._number = (step.index, step.call_quote(), abs(_value(only[1])))
                 self._parts = set(_numbers(step.arguments[:_MOST_READ]))
-        given = _dates_in(step.arguments[:_MOST_READ])
-        if given and step.role.changes and not step.failed and not step.role.runs:
+        changes = step.role.changes and not step.failed and not step.role.runs
+        if changes and _dates_in(step.arguments[:_MOST_READ]):
             self._dated = (step.index, step.call_quote())
-        self._dates |= given | _dates_in(step.result_excerpt)
+        self._read = [*self._read[-_MOST_KEPT:], step.arguments[:_MOST_READ], step.result_excerpt]
 
     def forget(self, step: StepFeatures) -> None:
         """Somebody has answered a message."""
         self._number = self._dated = None
-        self._dates = set()
+        self._read = []
         if "$" in step.thought or "$" in step.result_excerpt:
             self._known |= _amounts(step.thought[:_MOST_READ]) | _amounts(step.result_excerpt)
 
@@ -84,11 +84,14 @@ class ToldFigures:
         return Reading(_ANOTHER, Evidence(_NAME, reason, [index, step.index], [quote(said), f"{call} = {value:g}"]))
 
     def _compare_dates(self, step: StepFeatures) -> Reading | None:
-        if self._dated is None or len(self._dates) > _HAS_MANY:
+        if self._dated is None:
+            return None
+        dates = {date for text in self._read for date in _dates_in(text)}
+        if len(dates) > _HAS_MANY:
             return None
         for part in _SENTENCES.split(opening(step.thought)):
             told = _dates_in(part)
-            if told and not told & self._dates and reports_change(part):
+            if told and not told & dates and reports_change(part):
                 index, call = self._dated
                 reason = "The date that is told is not the one that the change was made with."
                 return Reading(_ANOTHER, Evidence(_NAME, reason, [index, step.index], [quote(part), call]))
@@ -118,7 +121,7 @@ def _numbers(text: str) -> list[float]:
 
 
 def _amounts(text: str) -> set[float]:
-    return {_value(one or other) for one, other in _AMOUNT.findall(text)}
+    return {_value(amount) for amount in _AMOUNT.findall(text)}
 
 
 def _is_about(value: float, number: float) -> bool:

@@ -21,7 +21,7 @@ _SAID_THROUGH = 0.7
 _SHORT_STATE = 40
 _LONGEST = 600
 _SHORTEST_WORD = 2
-_STATE = re.compile(r"[\"']?\b(?:\w{1,30}[_ ])?(?:state|status)[\"']?\s{0,2}[:=]\s{0,2}[\"']?([A-Za-z][\w -]{1,40})", re.IGNORECASE)
+_STATE = re.compile(r"stat(?:e|us)[\"']?\s{0,2}[:=]\s{0,2}[\"']?([a-z][\w -]{1,40})")
 """A field that says how far something is."""
 _NOT_THROUGH = quick(
     r"await\w*|backorder\w*|barred|block\w*|cancel\w*|closed|deactivat\w*|declin\w*|delay\w*|delinquent|denied|disabled"
@@ -44,7 +44,8 @@ _SAID = re.compile(
     r"|\b(?:has|have) (?:\w+ )?(?:arrived|cleared|come (?:in|through)|gone (?:out|through)|landed|reached us|resumed)\b"
     r"|\b(?:came|went) (?:in|out|through)\b"
 )
-_FLAG = re.compile(r"[\"']?\b(\w{3,40})[\"']?\s{0,2}[:=]\s{0,2}(?:false\b|\"(?:no|off|disabled|inactive)\")", re.IGNORECASE)
+_FLAG = re.compile(r"[\"']?\b(\w{3,40})[\"']?\s{0,2}[:=]\s{0,2}(?:false\b|\"(?:no|off|disabled|inactive)\")")
+_IN_FLAG = ("false", '"no"', '"off"', '"disabled"', '"inactive"')
 """A field that says that something is not so."""
 _IS_ON = re.compile(rf"\b(?:is|are|'s|'re|been|now) (?:\w+ ){{0,2}}?(?:on|{_THROUGH})\b")
 _IS_FINE = re.compile(
@@ -63,40 +64,47 @@ _SENTENCES = re.compile(r"(?<=[.!?;])\s|\n")
 class ToldStates:
     """What the newest look says of how far something is."""
 
-    __slots__ = ("_flags", "_shown", "_short")
+    __slots__ = ("_flags", "_look", "_short", "_shown")
 
     def __init__(self) -> None:
-        self._flags: tuple[int, str, list[set[str]]] | None = None
-        """The newest look, a quotation, and what its fields say is not so, each by the words of its name."""
-        self._short: set[str] = set()
-        """The words of the look and its result, if that is no more than a state."""
+        self._look: StepFeatures | None = None
+        """The newest call, if it is a look; it is only read where somebody speaks after it."""
         self._shown: tuple[int, str, str] | None = None
         """The look, a quotation of it, and the state, if it is one that is not through."""
+        self._flags: tuple[int, str, list[set[str]]] | None = None
+        """The look, a quotation, and what its fields say is not so, each by the words of its name."""
+        self._short: set[str] = set()
+        """The words of the look and its result, if that is no more than a state."""
 
     def take(self, step: StepFeatures) -> None:
         """Take a call in."""
-        if step.role.notes:
-            return
-        self._shown = self._flags = None
-        self._short = set()
-        if not (step.role.looks or step.role.unknown) or step.failed:
-            return
-        states = {state.strip().lower() for state in _STATE.findall(step.result_excerpt)}
-        if not states and 0 < step.result_size <= _SHORT_STATE:
-            states = {step.result_excerpt.strip().lower()}
-            self._short = {*split(step.action.replace("_", " ")), *step.given, *step.heard}
-        flags = [_words_of(name) for name in _FLAG.findall(step.result_excerpt)] if step.result_size <= _LONGEST else []
-        if 0 < len(flags) <= _MOST_FLAGS:
-            self._flags = (step.index, step.result_quote(), flags)
-        if len(states) == 1 and _NOT_THROUGH.are_in(state := states.pop().replace("_", " ")):
-            self._shown = (step.index, step.result_quote(), state)
+        if not step.role.notes:
+            self._look = step if (step.role.looks or step.role.unknown) and not step.failed else None
 
     def forget(self) -> None:
         """Somebody has answered."""
+        self._look = None
+
+    def _read(self, look: StepFeatures) -> None:
         self._shown = self._flags = None
+        self._short = set()
+        result = look.result_excerpt.lower()
+        states = {state.strip() for state in _STATE.findall(result)} if "stat" in result else set()
+        if not states and 0 < look.result_size <= _SHORT_STATE:
+            states = {result.strip()}
+            self._short = {*split(look.action.replace("_", " ")), *look.given, *look.heard}
+        if look.result_size <= _LONGEST and any(map(result.__contains__, _IN_FLAG)):
+            flags = [_words_of(name) for name in _FLAG.findall(result)]
+            if 0 < len(flags) <= _MOST_FLAGS:
+                self._flags = (look.index, look.result_quote(), flags)
+        if len(states) == 1 and _NOT_THROUGH.are_in(state := states.pop().replace("_", " ")):
+            self._shown = (look.index, look.result_quote(), state)
 
     def compare(self, step: StepFeatures) -> Reading | None:
         """What is wrong with a message, if this is what was shown before it."""
+        if self._look is None:
+            return None
+        self._read(self._look)
         if self._shown is None and self._flags is None:
             return None
         lead = plain(opening(step.thought))
@@ -135,7 +143,7 @@ def _reading(step: StepFeatures, said: str, index: int, shown: str) -> Reading:
 
 
 def _words_of(name: str) -> set[str]:
-    return {word for word in name.lower().split("_") if word not in _OF_A_FLAG}
+    return {word for word in name.split("_") if word not in _OF_A_FLAG}
 
 
 def _telling(words: list[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """How a trial came out, where it did not come out well: it failed, was cut off, or had nothing to run."""
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from .features import StepFeatures
@@ -8,13 +9,16 @@ from .verdicts import ran_nothing, speaks_against
 
 _TAIL = 700
 """Characters at the end of a result, where a runner sums up."""
+# What stands before the first sign is looked at from behind it: that way one sign after the other is skipped.
 _TESTS_FAILED = re.compile(
-    r"\b[1-9]\d* (?:tests? |specs? |examples? )?(?:failed|failing|failures?)\b"
-    r"|\bFAILED \((?:errors|failures)=|^--- FAIL\b|^not ok \d|\btest result: FAILED|\bBUILD (?:FAILED|FAILURE)\b"
-    r"|^make(?:\[\d+\])?: \*\*\* |^FAILED [\w./-]+::|\b[1-9]\d* errors? (?:in \d|during collection)",
-    re.MULTILINE,
+    r"[1-9](?<![\w.][1-9])\d*(?: (?:tests? |specs? |examples? )?(?:failed|failing|failures?)\b| errors? (?:in \d|during collection))"
+    r"|F(?<!\wF)AILED \((?:errors|failures)=|F(?<![^\n]F)AILED [\w./-]+::|-(?<![^\n]-)-- FAIL\b|n(?<![^\n]n)ot ok \d"
+    r"|t(?<!\wt)est result: FAILED|B(?<!\wB)UILD (?:FAILED|FAILURE)\b|m(?<![^\n]m)ake(?:\[\d+\])?: \*\*\* "
 )
 """What a runner says at its end, also where a pipe hides its exit code."""
+_IN_TESTS_FAILED = ("fail", "not ok", ": *** ", " error")
+_IN_CUT_OFF = ("abort", "killed", "terminated", "fault", "bus error", "out of memory", "timed", "time out", "timeout")
+"""One of these is in whatever matches, in small letters."""
 _CUT_OFF = re.compile(
     r"^\W{0,4}(?:\S{1,60}: )?(?:line \d+: +\d+ )?(?:aborted|killed|terminated|segmentation fault|bus error|out of memory"
     r"|timed? ?out)\b[^\n]{0,80}\W*\Z|\btimed out and has been killed\b|\bcommand timed out\b",
@@ -41,41 +45,57 @@ class Outcome(NamedTuple):
     quote: str
     what: str
     """In words."""
-    plain_to_see: bool
-    """Whether nothing of it worked: a program that ends with a number may have done what it should."""
     of_several: bool
     """Whether it was a number of tests, of which some may have passed."""
+    failed: bool
+    """Otherwise there was only nothing to run."""
+    all_skipped: bool
+    came_to_nothing: bool
+    """Whether it ran nothing, or was cut off."""
+    result: str
     given: set[str]
     """The words of the call."""
-    names: frozenset[str]
-    """The errors that it names."""
-    counts: bool = True
+
+    @property
+    def plain_to_see(self) -> bool:
+        """Whether nothing of it worked: a program that ends with a number may have done what it should."""
+        return self.came_to_nothing or self.of_several or _CAME_TO_NOTHING.search(self.result[-_TAIL:]) is not None
 
     def is_named_in(self, text: str) -> bool:
         """Whether a text speaks of the very error."""
-        return any(name in text for name in self.names)
+        return any(name in text for name in errors_named_in(self.result))
 
 
+class _Ending(NamedTuple):
+    """What a result says at its end."""
+
+    tests_failed: bool
+    cut_off: bool
+
+
+@lru_cache(maxsize=16)
 def errors_named_in(result: str) -> frozenset[str]:
     """The kinds of errors that a result names."""
     return frozenset(_ERROR_NAMES.findall(result)) if "Error" in result or "Exception" in result else _NO_NAMES
 
 
-def hides_failure(step: StepFeatures) -> bool:
-    """Whether a run ended well by its exit code, and did not by what it says at its end."""
-    tail = step.result_excerpt[-_TAIL:]
-    return _TESTS_FAILED.search(tail) is not None or _CUT_OFF.search(tail) is not None
+def _ending(result: str) -> _Ending:
+    tail = result[-_TAIL:]
+    lowered = tail.lower()
+    return _Ending(
+        any(map(lowered.__contains__, _IN_TESTS_FAILED)) and _TESTS_FAILED.search(tail) is not None,
+        any(map(lowered.__contains__, _IN_CUT_OFF)) and _CUT_OFF.search(tail) is not None,
+    )
 
 
 def outcome_of(step: StepFeatures) -> Outcome | None:
     """How a run did not pass; `None` if it did."""
     text = step.result_excerpt
-    tail = text[-_TAIL:]
+    tests_failed, cut_off = _ending(text)
+    failed = tests_failed or cut_off or speaks_against(step)
     nothing = ran_nothing(step)
-    skipped = not nothing and _ALL_SKIPPED.search(tail) is not None
-    tests_failed = not nothing and _TESTS_FAILED.search(tail) is not None
-    cut_off = _CUT_OFF.search(tail) is not None
-    if not (nothing or skipped or tests_failed or cut_off or speaks_against(step)):
+    skipped = not nothing and "skipped in" in text and _ALL_SKIPPED.search(text[-_TAIL:]) is not None
+    if not (nothing or skipped or failed):
         return None
     what = "it had failed"
     if nothing or skipped:
@@ -86,8 +106,10 @@ def outcome_of(step: StepFeatures) -> Outcome | None:
         step.index,
         step.result_quote(),
         what,
-        nothing or tests_failed or cut_off or _CAME_TO_NOTHING.search(tail) is not None,
-        tests_failed,
+        tests_failed and not nothing,
+        failed,
+        skipped,
+        nothing or cut_off,
+        text,
         step.given,
-        errors_named_in(text),
     )

@@ -106,8 +106,9 @@ _NO_RUNNER = re.compile(
     re.IGNORECASE,
 )
 """What is said where the program that should run is not there."""
+_NONE_AT_ALL = (" 0 ", "\n0 ", "(0 ", ": 0", " no ", "\nno ", "[no ", "zero ", "deselected", "filtered out")
 _IN_RAN_NOTHING = ("test", "item", "case", "example", "spec", "suite", "scenario", "executed", "deselected", "passing", "passed")
-"""One of these is in whatever matches."""
+"""One of these and one of those are in whatever matches."""
 _SAYS_NOTHING = frozenset(("", "null", "none", "{}", "[]", '""', "''", "n/a", "undefined"))
 
 
@@ -154,7 +155,8 @@ def has_no_runner(step: StepFeatures) -> bool:
 def ran_nothing(step: StepFeatures) -> bool:
     """Whether the result of a run says that there was nothing to run."""
     text = step.result_excerpt
-    if not any(map(text.lower().__contains__, _IN_RAN_NOTHING)):
+    lowered = text.lower()
+    if not (any(map(lowered.__contains__, _NONE_AT_ALL)) and any(map(lowered.__contains__, _IN_RAN_NOTHING))):
         return False
     return _RAN_NOTHING.search(text) is not None and _RAN_SOMETHING.search(text) is None
 

@@ -30,9 +30,9 @@ from .pledges import Check, unkept
 from .reports import Reports
 from .roles import Role, hands_over, holds_results, runs_commands
 from .told_trials import ToldTrials
-from .trials import errors_named_in, hides_failure
+from .trials import errors_named_in
 from .troubles import owns_trouble
-from .verdicts import brought_nothing, has_no_runner, may_show, ran_nothing, shows_fault, speaks_against
+from .verdicts import brought_nothing, has_no_runner, may_show, shows_fault
 from .waivers import admits_guess, is_unable, lets_it_stand, waives
 from .words import WordSet, number_set, split
 
@@ -72,7 +72,7 @@ class _State:
         "_empty",
         "_endings",
         "_fading",
-        "_errors",
+        "_failed_with",
         "_failing",
         "_failure",
         "_idle",
@@ -111,8 +111,8 @@ class _State:
         """The newest trial, if it failed and nothing was run with success after it."""
         self._failing = ""
         """The call of it."""
-        self._errors: frozenset[str] = frozenset()
-        """The kinds of errors it named."""
+        self._failed_with = ""
+        """What it printed."""
         self._switched_off = False
         """Whether a test was made to say nothing since."""
         self._narrowed = False
@@ -309,10 +309,11 @@ class _State:
                     self._idle = (step.index, step.call_quote())
                 return
             self._unrunnable = has_no_runner(step)
-            if self._unrunnable or speaks_against(step) or hides_failure(step):
+            bad = self._told_trials.bad
+            if self._unrunnable or (bad is not None and bad.failed):
                 self._failure, self._failing = (step.index, step.result_quote()), step.arguments
-                self._switched_off, self._errors = False, errors_named_in(step.result_excerpt)
-            elif ran_nothing(step):
+                self._switched_off, self._failed_with = False, step.result_excerpt
+            elif bad is not None and not bad.all_skipped:
                 return
             elif self._failure is not None and not self._looked_bad and self._is_narrowed(step):
                 self._narrowed, self._change = True, None
@@ -339,7 +340,7 @@ class _State:
 
     def _owns(self, text: str) -> bool:
         """Whether a text speaks of the failure: of trouble, or of the very error."""
-        return owns_trouble(text) or any(map(text.__contains__, self._errors))
+        return owns_trouble(text) or any(map(text.__contains__, errors_named_in(self._failed_with)))
 
     def _is_narrowed(self, step: StepFeatures) -> bool:
         """Whether a run passes since what had failed was left out of it, or was made to say nothing."""
