@@ -98,9 +98,7 @@ def edits_by_script(command: str, whole: str) -> bool:
 def proving_parts(command: str) -> list[str]:
     """The single commands of a line that may prove something, without what is quoted in them."""
     parts = [part.strip() for part in _parts(without_documents(command))]
-    return [
-        part for part in parts if (head := _head(part)) and head not in _SHOWS_OR_MOVES and not _is_remark(head)
-    ]
+    return [part for part in parts if (head := _head(part)) and head not in _SHOWS_OR_MOVES and not _is_remark(head)]
 
 
 def looks_as_well(command: str) -> bool:

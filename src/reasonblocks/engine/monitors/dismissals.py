@@ -74,7 +74,20 @@ _SAME_WITHOUT = re.compile(
     r"|\b(?:after|when|with) (?:i |my \w+ )?(?:\w+ )?(?:revert|stash|undo)\w*|\b(?:clean checkout|unmodified|untouched) |\boriginal code\b"
     r"|\bon (?:main|master|a clean)\b"
 )
-_IN_SAME_WITHOUT = ("without", "before ", "prior to", "revert", "stash", "undo", "clean", "unmodified", "untouched", "original", "master", "on main")
+_IN_SAME_WITHOUT = (
+    "without",
+    "before ",
+    "prior to",
+    "revert",
+    "stash",
+    "undo",
+    "clean",
+    "unmodified",
+    "untouched",
+    "original",
+    "master",
+    "on main",
+)
 """The failure was looked for where the work is not, and was there as well."""
 _REASON = re.compile(
     r"\b(?:because|caused by|due to|expects?|fails? (?:for|since|with)|needs?|relies|requires?|since|until|which is)\b"

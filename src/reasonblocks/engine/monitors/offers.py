@@ -41,7 +41,9 @@ _TO_COME = re.compile(
 def offers_deed(prompt: str) -> bool:
     """Whether a message ends with the offer to do something."""
     end = plain(prompt[-_END:])
-    return _OFFER.search(end) is not None or (_ASKS_CONFIRMATION.search(end) is not None and _PLAN.search(end) is not None)
+    return _OFFER.search(end) is not None or (
+        _ASKS_CONFIRMATION.search(end) is not None and _PLAN.search(end) is not None
+    )
 
 
 def speaks_of_the_future(text: str) -> bool:

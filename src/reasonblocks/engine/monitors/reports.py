@@ -22,8 +22,8 @@ from .conclusions import (
 from .deeds import reported_deeds, speaks_of_all
 from .dismissals import dismisses, presumes, takes_for_done
 from .features import StepFeatures, quote
-from .quick import lower, quick_phrases
 from .offers import offers_deed, speaks_of_the_future
+from .quick import lower, quick_phrases
 from .reassurances import Request, reassures
 from .rereads import Rereads
 from .roles import hands_over

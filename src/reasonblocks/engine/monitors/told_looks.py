@@ -1,6 +1,7 @@
 """Somebody who asked for a look at a certain thing is told of one, though no call was ever about it."""
 
 import re
+from collections import deque
 from collections.abc import Iterable
 
 from ..answers import Evidence
@@ -14,7 +15,7 @@ _NAME = "verification_skip"
 _NOT_MADE = 0.7
 _SHORTEST_ID = 6
 _RECORD = re.compile(r"\b(?=[a-z_]*\d)\w{5,24}\b")
-_MOST_READ, _MOST_KEPT, _MOST_CALLS = 2_000, 12, 96
+_MOST_READ, _MOST_KEPT, _MOST_CALLS = 2_000, 12, 256
 _SHORT_RESULT = 400
 _FEW_WORDS = 4
 _LONGEST_REQUEST = 300
@@ -48,7 +49,7 @@ def tells_of_look(text: str) -> bool:
 class ToldLooks:
     """What the calls of a run were about."""
 
-    __slots__ = ("_brought", "_calls", "_changed", "_newest", "_touched")
+    __slots__ = ("_brought", "_calls", "_changed", "_given", "_newest", "_touched")
 
     def __init__(self) -> None:
         self._calls: list[str] = []
@@ -60,15 +61,17 @@ class ToldLooks:
         self._brought: list[str] = []
         """The results since somebody has answered."""
         self._touched: WordSet = 0
-        """The ids in all calls and results."""
+        """The ids in all results, and in the calls that were looked through..."""
+        self._given: deque[set[str]] = deque(maxlen=_MOST_CALLS)
+        """...and the words of those that were not yet."""
 
     def take(self, step: StepFeatures, *, answered: bool) -> None:
         """Take a call in."""
         self._touched |= step.result_numbers
         if not (step.role.runs or step.role.writes):
-            self._touched |= ids_of(step.given)
+            self._given.append(step.given)
         if not answered:
-            return
+            return  # where nobody ever answers, nobody asks for a look either
         self._calls = [*self._calls[-_MOST_CALLS:], step.arguments[:_MOST_READ].lower()]
         self._brought = [*self._brought[-_MOST_KEPT:], step.result_excerpt]
         short = step.role.looks and step.result_size <= _SHORT_RESULT
@@ -108,6 +111,9 @@ class ToldLooks:
         if not 0 < len(answer) <= _LONGEST_REQUEST or not _HAS_LOOKED.search(opening(step.thought)):
             return None
         named = ids_of(split(answer)) & ids_of(split(step.thought))
+        if named:
+            self._touched |= ids_of(word for words in self._given for word in words)
+            self._given.clear()
         if not named or named & self._touched or not Request(answer).looks:
             return None
         reason = "Somebody who asked for a look is told of one, but no call was about what it names."

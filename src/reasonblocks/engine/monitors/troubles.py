@@ -43,7 +43,12 @@ _HINDERED = quick(
     "|".join([f"{word}{_DONE}" for word in parted(_NOT)])
     + "".join([rf"|{word}{_A_PROBLEM}" for word in "an? one some the this another two few".split()])
     + "".join([rf"|{word} (?:\w+ )?wrong" for word in "went goes gone is are was something looks?".split()])
-    + "".join([rf"|{word} (?:\w+ ){{0,2}}(?:blank|empty)" for word in "appears? are came comes is looks? seems? was were".split()])
+    + "".join(
+        [
+            rf"|{word} (?:\w+ ){{0,2}}(?:blank|empty)"
+            for word in "appears? are came comes is looks? seems? was were".split()
+        ]
+    )
     + "".join([rf"|{word} missing" for word in "are be is was were".split()])
     + r"|apologi[sz]\w*|sorry|my bad|my mistake|made an? (?:\w+ )?(?:error|mistake)|unable|unavailable|unrelated"
     r"|unexpected\w*|unfortunately|unsuccessful\w*|incompatib\w*|pre-?exist\w*|pre-?dat\w*|missing (?:from|in)|oops|hmm"

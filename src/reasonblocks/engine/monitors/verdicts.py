@@ -107,7 +107,19 @@ _NO_RUNNER = re.compile(
 )
 """What is said where the program that should run is not there."""
 _NONE_AT_ALL = (" 0 ", "\n0 ", "(0 ", ": 0", " no ", "\nno ", "[no ", "zero ", "deselected", "filtered out")
-_IN_RAN_NOTHING = ("test", "item", "case", "example", "spec", "suite", "scenario", "executed", "deselected", "passing", "passed")
+_IN_RAN_NOTHING = (
+    "test",
+    "item",
+    "case",
+    "example",
+    "spec",
+    "suite",
+    "scenario",
+    "executed",
+    "deselected",
+    "passing",
+    "passed",
+)
 """One of these and one of those are in whatever matches."""
 _SAYS_NOTHING = frozenset(("", "null", "none", "{}", "[]", '""', "''", "n/a", "undefined"))
 

@@ -24,8 +24,8 @@ from .dismissals import all_well, dismisses, makes_light_of, was_there_before
 from .endings import Endings
 from .features import StepFeatures, quote
 from .idle import is_idle, tries
-from .ongoing import Ongoing
 from .narrowing import leaves_out, switches_off
+from .ongoing import Ongoing
 from .pledges import Check, unkept
 from .reports import Reports
 from .roles import Role, hands_over, holds_results, runs_commands
@@ -67,8 +67,8 @@ class _State:
     __slots__ = (
         "_announced",
         "_change",
-        "_dismissed",
         "_changed_words",
+        "_dismissed",
         "_empty",
         "_endings",
         "_fading",
@@ -158,7 +158,7 @@ class _State:
 
     def _found(self, step: StepFeatures) -> Reading | None:
         failure = self._failure or self._stumbled
-        if failure is not None and self._owns(step.thought):
+        if failure is not None and step.thought and self._owns(step.thought):
             self._owned = True
             self._dismissed = self._dismissed or dismisses(step.thought)
             self._there_before = self._there_before or was_there_before(step.thought)
