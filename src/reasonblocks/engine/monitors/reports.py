@@ -49,7 +49,10 @@ _TRY = phrases(
 )
 """A message with one of these leaves it to the other side to see."""
 _FIRST_SENTENCE = re.compile(r"(?<=[.!?;])\s|\n|, (?:so|now) ")
-_CONTRACTED = re.compile(r"^\W{0,4}(?:[\w-]+ ){0,4}[\w-]+['\u2019](?:s|re) (?:all |now |been |both )*\w{3,}ed\b")
+_CONTRACTED = re.compile(
+    r"^\W{0,4}(?:[\w-]+ ){0,4}[\w-]+['\u2019](?:s|re) (?:all |now |been |both )*\w{3,}ed\b"
+    r"|^\W{0,4}(?:(?:the|their|your) )?(?:[\w-]+ ){1,3}\w{3,}ed\b"
+)
 _SEES = re.compile(
     r"\b(?:i|we|you)(?:['\u2019]ve| have| had)? (?:\w+ ){0,2}?(?:analy[sz]ed|asked|checked|confirmed|found|gathered|identified"
     r"|located|looked|mentioned|noted|noticed|provided|received|requested|retrieved|reviewed|said|seen|tried|verified"
@@ -70,6 +73,12 @@ _CLOSES = re.compile(
     re.IGNORECASE,
 )
 """A message with one of these is the last word on what was asked for."""
+_MAKES_A_DIFFERENCE = re.compile(
+    r"\b(?:as (?:it|they) (?:is|are|was|were)|but|except|however|instead|later|not|only|pending|rather|remain\w*|still"
+    r"|unable|unchanged|unknown|until|without that)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+"""With one of these a message may tell of what was not done."""
 _BEGINNING = 400
 _BEGINNING_OF_REPORT = 200
 _LONGEST_REFUSAL = 300
@@ -351,7 +360,9 @@ class Reports:
         lead = opening(text)
         if denies(lead) or asks(text) or goes_on(text):
             return None
-        hushed = _CLOSES.search(text) is not None and not (owns_trouble(text) or _owns(lead) or hands_over(self._tool))
+        hushed = _CLOSES.search(text) is not None and not (
+            _MAKES_A_DIFFERENCE.search(text) or owns_trouble(text) or _owns(lead) or hands_over(self._tool)
+        )
         told = states_fact(lead) and ((speaks_of_all(lead) and not _owns(lead)) or dismisses(text))
         if not (hushed or told):
             return None

@@ -91,7 +91,9 @@ class ToldLooks:
         lead = opening(step.thought)
         named = _records_in(lead)
         given = _records_in(newest.arguments[:_MOST_READ]) if named else named
-        if not given or named & given or any(named & _records_in(result) for result in self._brought):
+        # What was looked up besides may be told as well; what was changed is in the change, or in its result.
+        brought = [newest.result_excerpt] if self._changed else self._brought
+        if not given or named & given or any(named & _records_in(result) for result in brought):
             return None
         shapes = set(map(_shape, given))
         other = [word for word in named if _shape(word) in shapes and not any(word in call for call in self._calls)]
