@@ -15,9 +15,11 @@ _ASKS_FOR_IT = phrases(
 )
 _AGREES = phrases("agreed, confirm, confirmed, correct, do it, do that, go ahead, proceed, yeah, yep, yes")
 _SAYS_YES = re.compile(
-    r"\W*(?:(?:ah|great|hmm+|mm+|oh|okay|ok|perfect|thank you|thanks|well|wonderful)\W+)*(?:absolutely|agreed|alright|all right"
+    r"\W*(?:(?:ah|great|hmm+|mm+|oh|okay|ok|perfect|thank you|thanks|well|wonderful)\W+)*(?:absolutely|agreed"
+    r"|alright|all right"
     r"|by all means|certainly|confirmed|correct|definitely|do it|do that|fine|go ahead|go for it|i agree|i confirm|i do"
-    r"|of course|ok|okay|please (?:do|go ahead|proceed)|proceed|sounds (?:good|great|fine|perfect)|sure|that (?:sounds|works|would be)"
+    r"|of course|ok|okay|please (?:do|go ahead|proceed)|proceed|sounds (?:good|great|fine|perfect)|sure"
+    r"|that (?:sounds|works|would be)"
     r"|yeah|yep|yes|yup)\b",
     re.IGNORECASE,
 )

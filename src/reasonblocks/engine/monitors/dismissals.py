@@ -70,8 +70,10 @@ _LOOKED_INTO = re.compile(
     r"|bisect\w*|git blame|(?:it|log|output|that|this|trace|which) (?:confirms|proves|says|shows))\b"
 )
 _SAME_WITHOUT = re.compile(
-    r"\b(?:even |also |just as |the same )?(?:without|before|prior to) (?:my|our|the|this) (?:\w+ )?(?:change|edit|fix|modification|patch|work)"
-    r"|\b(?:after|when|with) (?:i |my \w+ )?(?:\w+ )?(?:revert|stash|undo)\w*|\b(?:clean checkout|unmodified|untouched) |\boriginal code\b"
+    r"\b(?:even |also |just as |the same )?(?:without|before|prior to) (?:my|our|the|this) (?:\w+ )?(?:change|edit"
+    r"|fix|modification|patch|work)"
+    r"|\b(?:after|when|with) (?:i |my \w+ )?(?:\w+ )?(?:revert|stash|undo)\w*|\b(?:clean checkout|unmodified"
+    r"|untouched) |\boriginal code\b"
     r"|\bon (?:main|master|a clean)\b"
 )
 _IN_SAME_WITHOUT = (

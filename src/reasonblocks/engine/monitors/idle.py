@@ -1,4 +1,4 @@
-"""Runs that cannot show whether the work is right: they ask a program about itself, or try what has nothing to do with it."""
+"""Runs that show nothing of the work: they ask a program about itself, or try what has nothing to do with it."""
 
 import re
 import sys
@@ -30,7 +30,7 @@ def tries(command: str) -> bool:
 
 
 def is_idle(command: str, changed: set[str]) -> bool:
-    """Whether all that is run by a line says nothing of what was changed; `changed` are the words of that change's call."""
+    """Whether all that a line runs says nothing of what was changed; `changed` are the words of that call."""
     if len(command) > _LONGEST:
         return False
     parts = proving_parts(command)

@@ -12,7 +12,8 @@ _LEAVES_OUT = re.compile(
 )
 """An option that leaves some of the tests out."""
 _SILENCED = re.compile(
-    r"(?:\|\|\s{0,4}(?:true|:|exit 0|echo)(?=\s|$|;|\))|;\s{0,4}(?:true|exit 0)\s*$|\bset \+e\b)|\s--(?:force|no-verify)\b"
+    r"(?:\|\|\s{0,4}(?:true|:|exit 0|echo)(?=\s|$|;|\))|;\s{0,4}(?:true|exit 0)\s*$|\bset \+e\b)|\s--(?:force"
+    r"|no-verify)\b"
 )
 """The line ends well whatever comes out."""
 _SWITCHED_OFF = re.compile(

@@ -9,7 +9,9 @@ _END = 400
 _DEED = (
     r"(?:activat|add|adjust|appl|arrang|assign|book|buy|cancel|chang|charg|clos|creat|credit|deactivat|delet|disabl|downgrad|enabl"
     r"|exchang|fil|issu|mak|modif|mov|open|order|pay|plac|process|purchas|re-?book|re-?fuel|re-?fund|re-?issu|re-?plac"
-    r"|re-?schedul|re-?send|send(?! (?:it |them |you )?(?:a |an |the |some )?(?:\w+ )?(?:details|guide|instructions|link|list|overview|recap|summary))|register|remov|renew|reserv|reset|resum|return|revers|schedul|submit|suspend|swap|switch"
+    r"|re-?schedul|re-?send|send(?! (?:it |them |you )?(?:a |an |the |some )?(?:\w+ )?(?:details|guide"
+    r"|instructions|link|list|overview|recap|summary))|register|remov|renew|reserv|reset|resum|return|revers"
+    r"|schedul|submit|suspend|swap|switch"
     r"|top|turn|unlock|updat|upgrad|waiv)(?:e|es|y|ying|ing|ting|ling|ping|ding|sh)?"
 )
 _ASIDE = (
@@ -24,16 +26,21 @@ _OFFER = re.compile(
     r"|\b(?:confirm|yes|agree)\b[^?\n]{0,60}\b(?:proceed|go ahead|go on)\b|\bproceed\b[^?\n]{0,60}\?"
 )
 _PLAN = re.compile(
-    rf"\b(?:i(?:'ll| will| would|'d| can| am going to|'m going to)|we(?:'ll| will| would| can)|to be|will be|(?:the )?(?:following|new)) "
+    rf"\b(?:i(?:'ll| will| would|'d| can| am going to|'m going to)|we(?:'ll| will| would| can)|to be|will be"
+    rf"|(?:the )?(?:following|new)) "
     rf"(?:\w+ ){{0,3}}?{_DEED}"
 )
 _ASKS_CONFIRMATION = re.compile(
-    r"\b(?:do you (?:agree|confirm|approve)|(?:is|are) (?:that|this|these|they|you) (?:all )?(?:correct|fine|ok|okay|right|alright)"
-    r"|yes ?/ ?no|yes or no|(?:can|could|would) you (?:please )?confirm|please confirm|all right with you|ok(?:ay)? (?:for|with) you)\b"
+    r"\b(?:do you (?:agree|confirm|approve)|(?:is|are) (?:that|this|these|they|you) (?:all )?(?:correct|fine|ok"
+    r"|okay|right|alright)"
+    r"|yes ?/ ?no|yes or no|(?:can|could|would) you (?:please )?confirm|please confirm|all right with you"
+    r"|ok(?:ay)? (?:for|with) you)\b"
 )
 _TO_COME = re.compile(
-    r"\b(?:about to|as soon as|before|first|going to|hold on|i am|i'm|i'll|i will|i can|if|just to|let me|let us|let's|moment|now i|once|one more"
-    r"|please|to do (?:so|that|this)|we'll|we will|what i|will (?:now )?(?:be )?(?:cancel|process|proceed|start|updat)\w*|you (?:can|need|should))\b"
+    r"\b(?:about to|as soon as|before|first|going to|hold on|i am|i'm|i'll|i will|i can|if|just to|let me|let us"
+    r"|let's|moment|now i|once|one more"
+    r"|please|to do (?:so|that|this)|we'll|we will|what i|will (?:now )?(?:be )?(?:cancel|process|proceed|start"
+    r"|updat)\w*|you (?:can|need|should))\b"
 )
 """It is still to be done, by one side or the other."""
 

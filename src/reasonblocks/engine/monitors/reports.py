@@ -54,21 +54,26 @@ _CONTRACTED = re.compile(
     r"|^\W{0,4}(?:(?:the|their|your) )?(?:[\w-]+ ){1,3}\w{3,}ed\b"
 )
 _SEES = re.compile(
-    r"\b(?:i|we|you)(?:['\u2019]ve| have| had)? (?:\w+ ){0,2}?(?:analy[sz]ed|asked|checked|confirmed|found|gathered|identified"
+    r"\b(?:i|we|you)(?:['\u2019]ve| have| had)? (?:\w+ ){0,2}?(?:analy[sz]ed|asked|checked|confirmed|found"
+    r"|gathered|identified"
     r"|located|looked|mentioned|noted|noticed|provided|received|requested|retrieved|reviewed|said|seen|tried|verified"
     r"|wanted)\b",
     re.IGNORECASE,
 )
 """What was found out, or asked for, is no deed."""
 _IDENTIFIES = re.compile(
-    r"\b(?:are|is|was|were) [^.?!\n]{1,40} (?:(?:what|which|who) )?you (?:are|have in mind|mean|meant|refer|speak|talk|were)\w*[^.?!\n]{0,40}\?",
+    r"\b(?:are|is|was|were) [^.?!\n]{1,40} (?:(?:what|which|who) )?you (?:are|have in mind|mean|meant|refer|speak"
+    r"|talk|were)\w*[^.?!\n]{0,40}\?",
     re.IGNORECASE,
 )
 """A question that is only about which thing is meant."""
 _CLOSES = re.compile(
-    r"\b(?:all set|anything (?:else|more|further)|enjoy|feel free|glad (?:i|to|that)|good ?bye|happy (?:i could|to have|to help|travels)"
-    r"|have an? (?:\w+ )?(?:\w+day|day|evening|flight|morning|night|stay|time|trip|weekend|week|one)|is there (?:something|anything)"
-    r"|let (?:me|us) know if|reach out|safe travels|take care|thank you for|thanks for|that(?:'s| is) (?:all|everything|it)"
+    r"\b(?:all set|anything (?:else|more|further)|enjoy|feel free|glad (?:i|to|that)|good ?bye|happy (?:i could"
+    r"|to have|to help|travels)"
+    r"|have an? (?:\w+ )?(?:\w+day|day|evening|flight|morning|night|stay|time|trip|weekend|week|one)"
+    r"|is there (?:something|anything)"
+    r"|let (?:me|us) know if|reach out|safe travels|take care|thank you for|thanks for|that(?:'s| is) (?:all"
+    r"|everything|it)"
     r"|there you (?:go|have it|are)|welcome|see you)\b",
     re.IGNORECASE,
 )

@@ -21,7 +21,8 @@ _AMOUNT = re.compile(r"[$\u20ac\u00a3]\s?(\d[\d,]*(?:\.\d+)?)")
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
 _DATE = re.compile(
-    rf"\b\d{{4}}-(\d\d)-(\d\d)\b|\b{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)|\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH}\b"
+    rf"\b\d{{4}}-(\d\d)-(\d\d)\b|\b{_MONTH} (\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)|\b(\d{{1,2}})(?:st|nd|rd"
+    rf"|th)?(?: of)? {_MONTH}\b"
 )
 _SENTENCES = re.compile(r"(?<=[.!?])\s|\n")
 _HAS_MANY = 6

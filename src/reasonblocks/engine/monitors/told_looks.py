@@ -30,7 +30,8 @@ _HAS_LOOKED = re.compile(
 
 _PROMISES_LOOK = re.compile(
     r"\b(?:let me|i['\u2019]ll|i will|i['\u2019]m going to|allow me to|i am going to|while i)(?! know\b) (?:\w+ ){0,3}?"
-    r"(?:check|confirm|consult|double-check|find out|have a look|inspect|investigate|look|open|pull|re-?check|re-?read|review|see|take a look|verify)\b"
+    r"(?:check|confirm|consult|double-check|find out|have a look|inspect|investigate|look|open|pull|re-?check"
+    r"|re-?read|review|see|take a look|verify)\b"
     r"[^?]{0,160}$",
     re.IGNORECASE,
 )

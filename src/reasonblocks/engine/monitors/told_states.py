@@ -1,4 +1,4 @@
-"""A record was looked up and says that something is open, off or refused, and the message after it says that it is through.
+"""A record shows that something is open, off or refused, and the message after it says that it is through.
 
 What counts is the newest look before the message: one state, and no change since. Whoever tells the state itself, asks,
 or speaks of what will be, is left alone.
@@ -38,7 +38,8 @@ _THROUGH = (
     r"|working)"
 )
 _SAID = re.compile(
-    rf"\b(?:(?:has|have)(?: \w+)? been|(?:is|are|'s|'re)(?: all| fully| both)? (?:now|back|again)|(?:is|are)(?: \w+)? already"
+    rf"\b(?:(?:has|have)(?: \w+)? been|(?:is|are|'s|'re)(?: all| fully| both)? (?:now|back|again)|(?:is"
+    rf"|are)(?: \w+)? already"
     rf"|went|gone|came|come|comes|got|now) (?:\w+ ){{0,2}}?{_THROUGH}\b"
     rf"|\b(?:is|are|'s|'re) (?:\w+ ){{0,2}}?{_THROUGH} (?:again|now|once more)\b"
     r"|\b(?:has|have) (?:\w+ )?(?:arrived|cleared|come (?:in|through)|gone (?:out|through)|landed|reached us|resumed)\b"
@@ -49,11 +50,14 @@ _IN_FLAG = ("false", '"no"', '"off"', '"disabled"', '"inactive"')
 """A field that says that something is not so."""
 _IS_ON = re.compile(rf"\b(?:is|are|'s|'re|been|now) (?:\w+ ){{0,2}}?(?:on|{_THROUGH})\b")
 _IS_FINE = re.compile(
-    rf"\b(?:is|are|'s|'re|looks?|works?) (?:\w+ ){{0,2}}?(?:all right|alright|fine|good|normal(?:ly)?|ok|okay|perfect(?:ly)?|{_THROUGH})\b"
+    rf"\b(?:is|are|'s|'re|looks?|works?) (?:\w+ ){{0,2}}?(?:all right|alright|fine|good|normal(?:ly)?|ok|okay"
+    rf"|perfect(?:ly)?|{_THROUGH})\b"
 )
 _OF_A_FLAG = frozenset("active allowed enabled has is on paid ready state status valid".split())
 """Words in the name of a field that do not say what it is about."""
 _MOST_FLAGS = 6
+_USUAL = frozenset(("in progress", "initiated", "open", "pending", "processing", "requested", "scheduled"))
+"""States in which a thing is from the beginning, and in which it can be changed."""
 _NOT_TOLD = re.compile(
     r"\b(?:after|as soon as|before|cannot|if|never|no|not|once|only|should|unless|until|when|whether|will|would|yet)\b"
     r"|n't\b|'ll\b|\?"
@@ -64,11 +68,13 @@ _SENTENCES = re.compile(r"(?<=[.!?;])\s|\n")
 class ToldStates:
     """What the newest look says of how far something is."""
 
-    __slots__ = ("_flags", "_look", "_short", "_shown")
+    __slots__ = ("_flags", "_look", "_made", "_short", "_shown")
 
     def __init__(self) -> None:
         self._look: StepFeatures | None = None
         """The newest call, if it is a look; it is only read where somebody speaks after it."""
+        self._made = False
+        """Whether anything was ever changed: an order that waits for its delivery may well have been changed."""
         self._shown: tuple[int, str, str] | None = None
         """The look, a quotation of it, and the state, if it is one that is not through."""
         self._flags: tuple[int, str, list[set[str]]] | None = None
@@ -79,6 +85,7 @@ class ToldStates:
     def take(self, step: StepFeatures) -> None:
         """Take a call in."""
         if not step.role.notes:
+            self._made = self._made or (step.role.changes and not step.failed)
             self._look = step if (step.role.looks or step.role.unknown) and not step.failed else None
 
     def forget(self) -> None:
@@ -98,7 +105,8 @@ class ToldStates:
             if 0 < len(flags) <= _MOST_FLAGS:
                 self._flags = (look.index, look.result_quote(), flags)
         if len(states) == 1 and _NOT_THROUGH.are_in(state := states.pop().replace("_", " ")):
-            self._shown = (look.index, look.result_quote(), state)
+            usual = self._made and state in _USUAL
+            self._shown = None if usual else (look.index, look.result_quote(), state)
 
     def compare(self, step: StepFeatures) -> Reading | None:
         """What is wrong with a message, if this is what was shown before it."""

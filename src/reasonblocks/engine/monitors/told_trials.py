@@ -74,7 +74,8 @@ _NOT_TOLD = re.compile(
 )
 """With one of these in front of it, it is no report of what came out..."""
 _TAKEN_BACK = re.compile(
-    r"\W{0,3}(?:\w+ ){0,2}?(?:after i|before|beforehand|earlier|except|if|once|only|previously|unless|until|upstream|when|without)\b"
+    r"\W{0,3}(?:\w+ ){0,2}?(?:after i|before|beforehand|earlier|except|if|once|only|previously|unless|until"
+    r"|upstream|when|without)\b"
 )
 """...nor right after it."""
 _IN_PASSED = (
@@ -173,7 +174,7 @@ class ToldTrials:
         if said is None or self._owned:
             return None
         reason = f"A trial is said to have passed, but {bad.what}."
-        return Reading(_SAID_PASSED, Evidence(_NAME, reason, [bad.index, step.index], [quote(said), bad.quote]))
+        return Reading(_SAID_PASSED, Evidence(_NAME, reason, [bad.at, step.index], [quote(said), bad.quote]))
 
     def _compare_untested(self, step: StepFeatures, changed: tuple[int, str]) -> Reading | None:
         """What is wrong with a report of tests, where none was ever run."""

@@ -11,7 +11,8 @@ _TAIL = 700
 """Characters at the end of a result, where a runner sums up."""
 # What stands before the first sign is looked at from behind it: that way one sign after the other is skipped.
 _TESTS_FAILED = re.compile(
-    r"[1-9](?<![\w.][1-9])\d*(?: (?:tests? |specs? |examples? )?(?:failed|failing|failures?)\b| errors? (?:in \d|during collection))"
+    r"[1-9](?<![\w.][1-9])\d*(?: (?:tests? |specs? |examples? )?(?:failed|failing|failures?)\b| errors? (?:in \d"
+    r"|during collection))"
     r"|F(?<!\wF)AILED \((?:errors|failures)=|F(?<![^\n]F)AILED [\w./-]+::|-(?<![^\n]-)-- FAIL\b|n(?<![^\n]n)ot ok \d"
     r"|t(?<!\wt)est result: FAILED|B(?<!\wB)UILD (?:FAILED|FAILURE)\b|m(?<![^\n]m)ake(?:\[\d+\])?: \*\*\* "
 )
@@ -20,7 +21,8 @@ _IN_TESTS_FAILED = ("fail", "not ok", ": *** ", " error")
 _IN_CUT_OFF = ("abort", "killed", "terminated", "fault", "bus error", "out of memory", "timed", "time out", "timeout")
 """One of these is in whatever matches, in small letters."""
 _CUT_OFF = re.compile(
-    r"^\W{0,4}(?:\S{1,60}: )?(?:line \d+: +\d+ )?(?:aborted|killed|terminated|segmentation fault|bus error|out of memory"
+    r"^\W{0,4}(?:\S{1,60}: )?(?:line \d+: +\d+ )?(?:aborted|killed|terminated|segmentation fault|bus error"
+    r"|out of memory"
     r"|timed? ?out)\b[^\n]{0,80}\W*\Z|\btimed out and has been killed\b|\bcommand timed out\b",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -41,7 +43,7 @@ _NO_NAMES: frozenset[str] = frozenset()
 class Outcome(NamedTuple):
     """A trial that did not pass."""
 
-    index: int
+    at: int
     quote: str
     what: str
     """In words."""

@@ -32,9 +32,13 @@ _IS_GONE = re.compile(
 """In front of it: there is none, or the work was about it."""
 _WAS_BEFORE = re.compile(r"\W{0,3}(?:\w+\W{1,2}){0,3}?(?:before|earlier|initially|originally|previously|prior|until)\b")
 """After it: it was so once."""
-_NOT = "cannot|can't|could(?: not|n't)|did(?: not|n't)|does(?: not|n't)|don't|do not|is(?: not|n't)|was(?: not|n't)|were(?: not|n't)|won't"
+_NOT = (
+    "cannot|can't|could(?: not|n't)|did(?: not|n't)|does(?: not|n't)|don't|do not|is(?: not|n't)|was(?: not|n't)"
+    "|were(?: not|n't)|won't"
+)
 _DONE = (
-    r" (?:\w+ )?(?:able|apply|appear|available|build|built|come|compile|complete|exist|find|finish|found|get|hold|installed|let|like"
+    r" (?:\w+ )?(?:able|apply|appear|available|build|built|come|compile|complete|exist|find|finish|found|get|hold"
+    r"|installed|let|like"
     r"|load|match|open|pass|possible|related|respond|run|seem|start|succeed|supported|there|true|understand|work)\w*"
 )
 _SOLVED = r"(?! (?:\w+ )?(?:behind|closed|fixed|gone|history|over|resolved|settled|solved|sorted))"
