@@ -22,6 +22,7 @@ from .notebooks import keeps_notes, says_back, writes_notes
 from .recaps import Recaps
 from .rewording import Rewording
 from .roles import role_of
+from .standstill import Standstill
 from .words import WordSet, alike, covered, number_set, size, split, word_set
 
 WINDOW = 10
@@ -102,6 +103,7 @@ class _State:
         "_recaps",
         "_rewording",
         "_said",
+        "_standstill",
     )
 
     def __init__(self, task: str) -> None:
@@ -120,6 +122,7 @@ class _State:
         self._accounts = Accounts(CyclicCompression.name)
         self._recaps = Recaps(CyclicCompression.name)
         self._rewording = Rewording()
+        self._standstill = Standstill(CyclicCompression.name)
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
@@ -140,6 +143,7 @@ class _State:
             self._accounts.observe(step, tells_only, again, self._known.words),
             self._recaps.observe(step, tells_only, again, self._known.words),
             self._rewording.observe(step),
+            self._standstill.observe(step, tells_only, self._known.words),
         ):
             if other is not None and (found is None or other.score > found.score):
                 found = other
