@@ -23,16 +23,16 @@ _SCORES = (0.75, 0.85, 0.92, 0.95)
 _MOST = 8
 _LONGEST = 1_500
 """Characters of a text that are looked at."""
-_FEWEST_WORDS, _FEWEST_BESIDE_A_LIST = 4, 8
-_MOST_NEW = 0.5
+_FEWEST_WORDS = 4
+_MOST_NEW = 0.6
 """Of the words of a text, beyond which it goes on to something else."""
 _WORKED_OUT = 1
 """Figures that a statement may have worked out from others."""
 _FEWEST_BESIDE_A_LOOK, _BESIDE = 8, 2
 """Words of a thought that is more than what a look is for, and the names in it that the look has nothing to do with."""
-_GLANCE, _SHOWN = 300, 2
-"""Characters of what a look shows, and the words of it that may be new."""
-_NO_NEWS, _LONGEST_ANSWER = 4, 25
+_GLANCE, _SHOWN, _MOST_RESULTS = 300, 2, 16
+"""Characters of what a look shows, the words of it that may be new, and how many results are known."""
+_NO_NEWS, _LONGEST_ANSWER = 6, 25
 """Words in an answer that the run did not have, and all words of it."""
 _READ_BACK = 0.8
 """Of the words that a look shows, where it shows what was written down."""
@@ -68,7 +68,7 @@ class _Row:
         self.steps: list[int] = []
         self.quote = ""
         """The beginning of the first text."""
-        self.texts: set[bytes] = set()
+        self.texts: set[str] = set()
         self.told: WordSet = 0
         self.derived = 0
         """Figures that were worked out."""
@@ -81,7 +81,7 @@ class _Row:
         """One more."""
         self.quote = self.quote or quote(text)
         self.steps.append(step.index)
-        self.texts.add(step.call)
+        self.texts.add(text)
         self.told |= told
         if step.speaks_only:
             self.answered += bool(step.observation)
@@ -99,11 +99,13 @@ class _Row:
 class Standstill:
     """The steps in a row that tell what is known."""
 
-    __slots__ = ("_calls", "_monitor", "_row", "_unheard")
+    __slots__ = ("_calls", "_monitor", "_results", "_row", "_unheard")
 
     def __init__(self, monitor: str) -> None:
         self._monitor = monitor
         self._calls = 0
+        self._results: dict[bytes, WordSet] = {}
+        """The words of what the last calls showed, since something was changed."""
         self._unheard = 0
         """Messages without an answer before this row."""
         self._row = _Row()
@@ -113,18 +115,20 @@ class Standstill:
         reads_back = not tells and self._reads_back(step)
         if not (reads_back or self._stands_still(step, tells, known)):
             self._forget()
-            self._calls += not step.speaks_only
+            self._remember(step)
             self._unheard += step.speaks_only and not step.observation
             return None
         text = _text(step, tells)
         words = split(text)
         numbers = number_set(words)
         told = (word_set(words) | numbers) & ~ABOUT_SAYING
-        if step.call in self._row.texts:
+        if text in self._row.texts:
             return None  # word for word, it is for another monitor to see
         if not reads_back:
-            if size(told) < (_FEWEST_BESIDE_A_LIST if tells and lists(step) else _FEWEST_WORDS):
-                return None
+            if size(told) < _FEWEST_WORDS or (
+                tells and not step.speaks_only and lists(step) and not NAMES.search(text)
+            ):
+                return None  # to tick off is not to tell
             if not self._is_known(text, told, numbers, known):
                 self._forget()
                 return None
@@ -143,7 +147,23 @@ class Standstill:
             if not step.observation.strip():
                 return self._unheard < _UNHEARD and self._calls >= _FEWEST_CALLS and not _promises(step)
             return _is_statement(step) and _tells_no_news(step, known)
-        return tells or _glances(step, known)
+        return tells or ((self._is_made_again(step) or _glances(step, known)) and _tells_of_more(step))
+
+    def _is_made_again(self, step: StepFeatures) -> bool:
+        """Whether the same call had the same result before, but for how long it took, and nothing was changed since."""
+        before, now = self._results.get(step.call), step.result_words | step.result_numbers
+        return before is not None and size(before ^ now) <= _SHOWN
+
+    def _remember(self, step: StepFeatures) -> None:
+        if step.speaks_only:
+            return
+        self._calls += 1
+        if step.role.may_change and not step.role.runs:
+            self._results.clear()
+        elif step.role.runs or step.role.looks:
+            self._results[step.call] = step.result_words | step.result_numbers
+            if len(self._results) > _MOST_RESULTS:
+                del self._results[next(iter(self._results))]
 
     def _reads_back(self, step: StepFeatures) -> bool:
         """Whether a look shows what was written down in this row."""
@@ -178,16 +198,19 @@ def _promises(step: StepFeatures) -> bool:
 
 
 def _glances(step: StepFeatures, known: WordSet) -> bool:
-    """Whether a call shows nothing that was not known, while the thought beside it tells of other things."""
+    """Whether a call does no more than look, and shows nothing that was not known."""
     role = step.role
     if not role.looks or role.searches or role.changes or role.runs or role.waits:
         return False  # that a search finds nothing is news
     if step.failed or step.unfinished or step.result_size > _GLANCE:
         return False
-    if size(step.thought_words) < _FEWEST_BESIDE_A_LOOK:
-        return False
     shown = step.result_words | step.result_numbers
-    if size(shown & ~(known | step.given_words)) > _SHOWN:
+    return size(shown & ~(known | step.given_words)) <= _SHOWN
+
+
+def _tells_of_more(step: StepFeatures) -> bool:
+    """Whether the thought beside a call tells of what that has nothing to do with."""
+    if size(step.thought_words) < _FEWEST_BESIDE_A_LOOK:
         return False
     arguments = step.arguments.lower()
     return len([name for name in NAMES.findall(step.thought) if name.strip("`.,:").lower() not in arguments]) >= _BESIDE
