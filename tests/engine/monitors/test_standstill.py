@@ -64,7 +64,10 @@ THOUGHTS = (
 )
 TOLD = (
     ("Your crossing FX20418 goes from Rostock to Trelleborg at 08:15, with one car.", "Yes. And the evening?"),
-    ("The fare of 184 is flexible, and the evening boat leaves at 19:40 with cabins on it.", "Then take that one."),
+    (
+        "The fare of 184 is flexible, and the evening boat leaves at 19:40 with cabins on it.",
+        "Then go and take that one.",
+    ),
     ("On the account of Ines Dahl there is cabin 311 on the upper deck, booked for that morning.", "I know..."),
 )
 MEMOS = (

@@ -9,7 +9,8 @@ import re
 
 from ..answers import Evidence
 from .accounts import NAMES
-from .announcements import ABOUT_SAYING
+from .announcements import ABOUT_SAYING, announces
+from .asking import ABOUT_TELLING
 from .base import Reading
 from .features import StepFeatures, quote
 from .notebooks import lists
@@ -27,13 +28,17 @@ _FEWEST_WORDS = 4
 _MOST_NEW = 0.6
 """Of the words of a text, beyond which it goes on to something else."""
 _WORKED_OUT = 1
-"""Figures that a statement may have worked out from others."""
+"""Figures and names of a row that may have been worked out from others."""
+_IN_COMMON = 2
+"""Words that a statement to a person has from those before it; a thought has one at least."""
 _FEWEST_BESIDE_A_LOOK, _BESIDE = 8, 2
 """Words of a thought that is more than what a look is for, and the names in it that the look has nothing to do with."""
 _GLANCE, _SHOWN, _MOST_RESULTS = 300, 2, 16
 """Characters of what a look shows, the words of it that may be new, and how many results are known."""
-_NO_NEWS, _LONGEST_ANSWER = 6, 25
+_NO_NEWS, _LONGEST_ANSWER = 3, 18
 """Words in an answer that the run did not have, and all words of it."""
+_URGES = frozenset("ahead can go hurry just next now please proceed waiting".split())
+"""One of these is in what somebody says who waits for something to be done."""
 _READ_BACK = 0.8
 """Of the words that a look shows, where it shows what was written down."""
 _UNHEARD, _FEWEST_CALLS = 2, 2
@@ -62,7 +67,7 @@ _WRITTEN_TO = re.compile(r">+\s{0,3}\S+|<<-?\s{0,3}\S+|^\S*/\S*$", re.MULTILINE)
 class _Row:
     """The steps in a row, and what was told in them."""
 
-    __slots__ = ("answered", "derived", "quote", "specific", "steps", "texts", "told", "unheard")
+    __slots__ = ("answered", "awaited", "derived", "quote", "specific", "steps", "texts", "told", "unheard")
 
     def __init__(self) -> None:
         self.steps: list[int] = []
@@ -71,9 +76,11 @@ class _Row:
         self.texts: set[str] = set()
         self.told: WordSet = 0
         self.derived = 0
-        """Figures that were worked out."""
+        """Figures and names that were worked out."""
         self.answered, self.unheard = 0, 0
         """Messages with an answer, and without one."""
+        self.awaited = False
+        """Whether the last answer asks for something, so that whoever goes on telling leaves somebody waiting."""
         self.specific = 0
         """Those of them that name certain things."""
 
@@ -86,6 +93,7 @@ class _Row:
         if step.speaks_only:
             self.answered += bool(step.observation)
             self.unheard += not step.observation
+            self.awaited = "?" in step.observation or not _URGES.isdisjoint(step.heard)
             self.specific += NAMES.search(text) is not None
 
     @property
@@ -146,7 +154,7 @@ class Standstill:
         if step.speaks_only:
             if not step.observation.strip():
                 return self._unheard < _UNHEARD and self._calls >= _FEWEST_CALLS and not _promises(step)
-            return _is_statement(step) and _tells_no_news(step, known)
+            return states(step) and _tells_no_news(step, known)
         return tells or ((self._is_made_again(step) or _glances(step, known)) and _tells_of_more(step))
 
     def _is_made_again(self, step: StepFeatures) -> bool:
@@ -172,11 +180,13 @@ class Standstill:
         return covered(step.result_words, self._row.told) >= _READ_BACK
 
     def _is_known(self, text: str, told: WordSet, numbers: WordSet, known: WordSet) -> bool:
-        self._row.derived += size(numbers & ~known)
+        self._row.derived += size((numbers | _named(text)) & ~known)
         if self._row.derived > _WORKED_OUT or size(told & ~known) > _MOST_NEW * size(told):
             return False
-        named = word_set(split(" ".join(NAMES.findall(text))))
-        return size(named & ~known) <= _WORKED_OUT
+        if not self._row.steps or self._row.awaited or announces(text):
+            return True
+        # Whoever reads out one thing after the other tells each of them for the first time.
+        return size(told & self._row.told) >= (_IN_COMMON if self._row.answered else 1)
 
     def _forget(self) -> None:
         if self._row.steps or self._row.derived:
@@ -184,8 +194,8 @@ class Standstill:
             self._row = _Row()
 
 
-def _is_statement(step: StepFeatures) -> bool:
-    """Whether a person is told something, and neither asked nor bidden to do anything."""
+def states(step: StepFeatures) -> bool:
+    """Whether a person is told something, and neither asked nor bidden to do anything, nor put off."""
     if "?" in step.thought:
         return False
     text = lower(step.thought).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
@@ -217,9 +227,14 @@ def _tells_of_more(step: StepFeatures) -> bool:
 
 
 def _tells_no_news(step: StepFeatures, known: WordSet) -> bool:
-    if len(step.heard) > _LONGEST_ANSWER or step.result_numbers & ~known:
+    if len(step.heard) > _LONGEST_ANSWER or (step.result_numbers | _named(step.result_excerpt)) & ~known:
         return False
-    return size(step.result_words & ~known) <= _NO_NEWS
+    return size(step.result_words & ~(known | ABOUT_TELLING | ABOUT_SAYING)) <= _NO_NEWS
+
+
+def _named(text: str) -> WordSet:
+    """The words of the certain things that a text names."""
+    return word_set(split(" ".join(NAMES.findall(text))))
 
 
 def _text(step: StepFeatures, tells: bool) -> str:
