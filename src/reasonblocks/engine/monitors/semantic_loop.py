@@ -21,6 +21,7 @@ from .features import StepFeatures, quote
 from .promises import Promises
 from .repetition import SAME_FINDINGS, repetition, same_call, same_result
 from .roles import runs_commands
+from .shown_again import ShownAgain
 from .standstill import states
 from .undoing import Undoing
 from .vain import Vain
@@ -71,6 +72,7 @@ class _State:
         "_fading",
         "_failing",
         "_promises",
+        "_shown_again",
         "_undoing",
         "_vain",
         "_window",
@@ -85,6 +87,7 @@ class _State:
         self._consents = Consents()
         self._failing = Failing()
         self._promises = Promises()
+        self._shown_again = ShownAgain()
         self._undoing = Undoing()
         self._vain = Vain()
         self._fading = Fading()
@@ -99,6 +102,7 @@ class _State:
             self._undoing,
             self._agreeing,
             self._asked_again,
+            self._shown_again,
         )
         other = max([found for one in others if (found := one.observe(step))], key=_score, default=None)
         if len(remarks) >= _COMPLAINED:
