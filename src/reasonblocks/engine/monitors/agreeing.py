@@ -31,6 +31,7 @@ _AROUND = re.compile(
 _REQUESTS = re.compile(
     r"(?:^|[\s;&|(])(?:curl|wget|https?|xh)\s|\b(?:requests|httpx|session|client)\.get\(|\burlopen\(|\bfetch\("
 )
+_IN_A_REQUEST = ("curl", "wget", "http", "xh", ".get(", "urlopen", "fetch")
 _SENDS = re.compile(
     r"\s(?:-[HdFub]|-T|--(?:data|form|header|json|post|user)\S*|(?:-X|--request)[ =]?(?:DELETE|PATCH|POST|PUT))\b"
     r"|\.(?:delete|patch|post|put)\(|\b(?:data|headers|json|method|params)\s?[=:]"
@@ -106,7 +107,7 @@ def _asked(step: StepFeatures) -> _Asked | None:
         return None
     if len(step.command) > _SHORT or not (role.runs or role.looks) or step.failed:
         return None
-    if runs_commands(step.action) and _REQUESTS.search(step.command):
+    if _may_request(step.command) and runs_commands(step.action) and _REQUESTS.search(step.command):
         address = _address(step.command)
         told = split(_HEADERS.sub("", step.result_excerpt))
         if not address:
@@ -116,6 +117,11 @@ def _asked(step: StepFeatures) -> _Asked | None:
         return None
     sum_alone = _AROUND.sub("", step.command.split("\n", 1)[0]).strip()
     return _Asked(_A_SUM, 0, 0) if _SUM.fullmatch(sum_alone) else None
+
+
+def _may_request(command: str) -> bool:
+    """Whether one of the words is there that a request is made with, which is quickly said."""
+    return any(map(command.__contains__, _IN_A_REQUEST))
 
 
 def _address(command: str) -> str:

@@ -79,8 +79,10 @@ def says_back(step: StepFeatures) -> bool:
         return False
     if step.arguments.startswith("#"):
         return size(step.given_words) >= _FEWEST_WORDS and all(map(_is_comment, step.arguments.splitlines()))
+    if _SAYS.match(step.arguments) is None:
+        return False
     said = (step.result_words | step.result_numbers) & ~_AROUND_AN_OUTPUT
-    if _SAYS.match(step.arguments) is None or size(said) < _FEWEST_ECHOED:
+    if size(said) < _FEWEST_ECHOED:
         return False
     return covered(said, step.given_words | step.terms.words) >= _ECHOED
 

@@ -6,24 +6,24 @@ shows nothing that the ones before it had not shown, nothing comes of it.
 """
 
 import re
-from typing import NamedTuple
 
 from ..answers import Evidence
 from .base import Reading
 from .features import StepFeatures
 from .roles import runs_commands
 from .waiting import waits
-from .words import WordSet, alike, covered, size, split, token_set
+from .words import WordSet, alike, covered, size, split, token_set, word_set
 
 _AGAIN = 3
 """Calls after the first that show nothing new, at which it is too much."""
 _SCORES = (0.66, 0.8, 0.9)
-_LONGEST, _LONGEST_COMMAND = 4_000, 600
+_LONGEST, _LONGEST_COMMAND = 2_500, 600
 """Characters of a result, and of a command, that are looked at."""
-_PERHAPS, _MUCH_ALIKE = 0.5, 0.6
+_PERHAPS, _MUCH_ALIKE = 0.8, 0.6
 """Of the words of two results that may be the same, and of all tokens of two that are."""
-_ANSWER, _SHORT = 60, 400
-"""Characters of a mere answer, and of a result that is wholly in a longer one when it shows the same in short."""
+_SHORT = 400
+"""Characters of a result that is wholly in a longer one when it shows the same in short."""
+_MOST, _LARGER = 16, 6
 _FEW = 3
 """Words and figures of a result that other questions have in common with it."""
 _NEW = 1
@@ -39,20 +39,11 @@ _FILE = re.compile(r"(?<![\w./-])(?=[\w./-]*[a-zA-Z])[\w-]*[./][\w./-]*\w|(?<![\
 _STRING = re.compile(r"'[^'\n]{0,80}'|\"[^\"\n]{0,80}\"")
 _NAME = re.compile(r"[A-Za-z_]\w+")
 _CODE = re.compile(r"\bpython[\d.]*\s+-|\b(?:node|ruby|perl|php)\s+-(?:e|r)\b|\bimport\s")
+_WORDS_AROUND = word_set("code exit output returncode stdout".split())
 _AROUND_AN_OUTPUT = token_set("0 code exit output returncode stdout".split())
 _ALL_IS_WELL = token_set("done ok pass passed success successful true yes".split())
 _OTHERWISE = token_set("error exception fail failed false no none not null".split())
 _MONITOR = "semantic_loop"
-
-
-class _Shown(NamedTuple):
-    """A call, and what it showed."""
-
-    at: int
-    words: WordSet
-    command: str
-    result: str
-    quote: str
 
 
 class ShownAgain:
@@ -61,8 +52,8 @@ class ShownAgain:
     __slots__ = ("_again", "_all", "_commands", "_digits", "_files", "_first", "_last", "_tokens")
 
     def __init__(self) -> None:
-        self._last: _Shown | None = None
-        self._first: _Shown | None = None
+        self._last: StepFeatures | None = None
+        self._first: StepFeatures | None = None
         self._again: list[int] = []
         self._commands: set[str] = set()
         self._tokens: WordSet = 0
@@ -79,50 +70,56 @@ class ShownAgain:
         if not _shows(step):
             self._last = self._first = None
             return None
-        last, now = self._last, _shown(step)
-        self._last = now
-        if last is None or not _may_be_alike(last, now):
+        last, self._last = self._last, step
+        if last is None or not _may_be_alike(last, step) or waits(step):
+            self._first = None
+            return None
+        files = _files(step.command)
+        if self._first is None:
+            self._files = _files(last.command)
+        if not (files <= self._files or self._files <= files):
             self._first = None
             return None
         if self._first is None:
             self._begin(last)
-        news = self._news(now)
+        self._files |= files
+        news = self._news(step)
         if news is None:
             self._first = None
             return None
-        if not news and now.command not in self._commands:
-            self._again.append(step.index)  # the very same command may wait for something
-        self._commands.add(now.command)
+        if not news and step.command not in self._commands:
+            self._again = [*self._again[1 - _MOST :], step.index]  # the very same command may wait for something
+        if len(self._commands) < _MOST:
+            self._commands.add(step.command)
         over = len(self._again) - _AGAIN
         if over < 0 or self._again[-1] != step.index or self._first is None:
             return None
-        reason = f"{len(self._again) + 1} calls within a few steps show the same, and nothing was changed in between."
-        evidence = Evidence(_MONITOR, reason, [self._first.at, *self._again[-8:]], [self._first.quote, now.quote])
+        reason = f"{len(self._again) + 1} commands in a row show the same, and nothing was changed in between."
+        steps = [self._first.index, *self._again]
+        evidence = Evidence(_MONITOR, reason, steps, [self._first.call_quote(), step.call_quote()])
         return Reading(_SCORES[min(over, len(_SCORES) - 1)], evidence)
 
-    def _begin(self, first: _Shown) -> None:
+    def _begin(self, first: StepFeatures) -> None:
         self._first, self._again, self._commands = first, [], {first.command}
         self._tokens = self._all = _tokens(first)
-        self._files, self._digits = _files(first.command), _figures(first.command)
+        self._digits = _figures(first.command)
 
-    def _news(self, now: _Shown) -> bool | None:
+    def _news(self, now: StepFeatures) -> bool | None:
         """Whether a result shows something new as well; `None` if it is about something else."""
-        tokens, files = _tokens(now), _files(now.command)
-        first = self._first
-        if first is None or not (files <= self._files or self._files <= files):
-            return None
+        tokens = _tokens(now)
         if min(size(tokens), size(self._tokens)) < _FEW:
-            if not self._asks_the_same(first, now, tokens):
+            if not self._asks_the_same(now, tokens):
                 return None
-        elif not _alike(tokens, self._tokens, now.result):
+        elif not _alike(tokens, self._tokens, now.result_size):
             return None
         news = size(tokens & ~self._all) > _NEW
-        self._tokens, self._all, self._files = tokens, self._all | tokens, self._files | files
+        self._tokens, self._all = tokens, self._all | tokens
         return news
 
-    def _asks_the_same(self, first: _Shown, now: _Shown, tokens: WordSet) -> bool:
+    def _asks_the_same(self, now: StepFeatures, tokens: WordSet) -> bool:
         """Whether short answers are those to one question in code: the same names are used, with no other figure."""
-        if not (_CODE.search(first.command) and _CODE.search(now.command)):
+        first = self._first
+        if first is None or not (_CODE.search(first.command) and _CODE.search(now.command)):
             return False
         if (tokens & _OTHERWISE) != (self._all & _OTHERWISE) or _figures(now.command) & ~(self._digits | self._all):
             return False
@@ -141,29 +138,28 @@ def _shows(step: StepFeatures) -> bool:
         return False
     if step.failed and step.result_size <= _SHORT:
         return False  # whatever fails for one cause says the same
-    return not waits(step) and len(step.command) <= _LONGEST_COMMAND
+    return len(step.command) <= _LONGEST_COMMAND
 
 
-def _shown(step: StepFeatures) -> _Shown:
-    return _Shown(step.index, step.result_words, step.command, step.observation[:_LONGEST], step.call_quote())
+def _may_be_alike(one: StepFeatures, other: StepFeatures) -> bool:
+    """Whether it is not out of the question that two results are one, which is quickly said."""
+    if max(one.result_size, other.result_size) > _LARGER * min(one.result_size, other.result_size):
+        return False
+    words, others = one.result_words & ~_WORDS_AROUND, other.result_words & ~_WORDS_AROUND
+    if min(size(words), size(others)) < _FEW:
+        return _CODE.search(one.command) is not None and _CODE.search(other.command) is not None
+    return max(covered(words, others), covered(others, words)) >= _PERHAPS
 
 
-def _may_be_alike(one: _Shown, other: _Shown) -> bool:
-    """Whether it is not out of the question, which is quickly said."""
-    if max(len(one.result), len(other.result)) <= _ANSWER:
-        return True
-    return max(covered(one.words, other.words), covered(other.words, one.words)) >= _PERHAPS
-
-
-def _alike(one: WordSet, other: WordSet, result: str) -> bool:
+def _alike(one: WordSet, other: WordSet, length: int) -> bool:
     if alike(one, other) >= _MUCH_ALIKE:
         return True
-    return len(result) <= _SHORT and one & other in (one, other)
+    return length <= _SHORT and one & other in (one, other)
 
 
-def _tokens(shown: _Shown) -> WordSet:
+def _tokens(shown: StepFeatures) -> WordSet:
     """The words and figures of a result, without the numbers of lines, an echo and what frames it."""
-    text = _TOOK.sub("", _NUMBERED.sub("", shown.result))
+    text = _TOOK.sub("", _NUMBERED.sub("", shown.observation[:_LONGEST]))
     tokens = token_set(split(text)) & ~(_AROUND_AN_OUTPUT | _ALL_IS_WELL)
     return tokens if size(tokens) > 2 * _FEW else tokens & ~(token_set(split(shown.command)) & ~_figures(shown.command))
 

@@ -21,7 +21,7 @@ from .words import WordSet, covered, number_set, size, split, word_set
 _FEWEST = 3
 """Steps in a row at which it is too much."""
 _SCORES = (0.75, 0.85, 0.92, 0.95)
-_MOST = 8
+_MOST, _MOST_TEXTS = 8, 64
 _LONGEST = 1_500
 """Characters of a text that are looked at."""
 _FEWEST_WORDS = 4
@@ -67,13 +67,14 @@ _WRITTEN_TO = re.compile(r">+\s{0,3}\S+|<<-?\s{0,3}\S+|^\S*/\S*$", re.MULTILINE)
 class _Row:
     """The steps in a row, and what was told in them."""
 
-    __slots__ = ("answered", "awaited", "derived", "quote", "specific", "steps", "texts", "told", "unheard")
+    __slots__ = ("answered", "awaited", "derived", "length", "quote", "specific", "steps", "texts", "told", "unheard")
 
     def __init__(self) -> None:
         self.steps: list[int] = []
         self.quote = ""
         """The beginning of the first text."""
-        self.texts: set[str] = set()
+        self.length = 0
+        self.texts: set[int] = set()
         self.told: WordSet = 0
         self.derived = 0
         """Figures and names that were worked out."""
@@ -87,8 +88,10 @@ class _Row:
     def take(self, step: StepFeatures, text: str, told: WordSet) -> None:
         """One more."""
         self.quote = self.quote or quote(text)
-        self.steps.append(step.index)
-        self.texts.add(text)
+        self.steps = [*self.steps[1 - _MOST :], step.index]
+        self.length += 1
+        if len(self.texts) < _MOST_TEXTS:
+            self.texts.add(hash(text))
         self.told |= told
         if step.speaks_only:
             self.answered += bool(step.observation)
@@ -97,11 +100,11 @@ class _Row:
             self.specific += NAMES.search(text) is not None
 
     @property
-    def length(self) -> int:
+    def counted(self) -> int:
         """How many steps count."""
         if self.answered and self.specific < _SPECIFIC:
             return 0  # what tells nobody anything may be mere politeness
-        return len(self.steps) - (self.unheard == 1)  # the only message that nobody answers may be the last word
+        return self.length - (self.unheard == 1)  # the only message that nobody answers may be the last word
 
 
 class Standstill:
@@ -112,8 +115,8 @@ class Standstill:
     def __init__(self, monitor: str) -> None:
         self._monitor = monitor
         self._calls = 0
-        self._results: dict[bytes, WordSet] = {}
-        """The words of what the last calls showed, since something was changed."""
+        self._results: dict[bytes, tuple[WordSet, WordSet]] = {}
+        """Words and numbers of what the last calls showed, since something was changed."""
         self._unheard = 0
         """Messages without an answer before this row."""
         self._row = _Row()
@@ -130,7 +133,7 @@ class Standstill:
         words = split(text)
         numbers = number_set(words)
         told = (word_set(words) | numbers) & ~ABOUT_SAYING
-        if text in self._row.texts:
+        if hash(text) in self._row.texts:
             return None  # word for word, it is for another monitor to see
         if not reads_back:
             if size(told) < _FEWEST_WORDS or (
@@ -141,12 +144,12 @@ class Standstill:
                 self._forget()
                 return None
         self._row.take(step, text, told)
-        over = self._row.length - _FEWEST
+        over = self._row.counted - _FEWEST
         if over < 0:
             return None
         steps = self._row.steps
-        reason = f"{len(steps)} steps in a row only tell what is known, and nothing was done or learnt meanwhile."
-        evidence = Evidence(self._monitor, reason, steps[-_MOST:], [self._row.quote, quote(text)])
+        reason = f"{self._row.length} steps in a row only tell what is known, and nothing was done or learnt meanwhile."
+        evidence = Evidence(self._monitor, reason, list(steps), [self._row.quote, quote(text)])
         return Reading(_SCORES[min(over, len(_SCORES) - 1)], evidence)
 
     def _stands_still(self, step: StepFeatures, tells: bool, known: WordSet) -> bool:
@@ -154,13 +157,15 @@ class Standstill:
         if step.speaks_only:
             if not step.observation.strip():
                 return self._unheard < _UNHEARD and self._calls >= _FEWEST_CALLS and not _promises(step)
-            return states(step) and _tells_no_news(step, known)
+            return _tells_no_news(step, known) and states(step)
         return tells or ((self._is_made_again(step) or _glances(step, known)) and _tells_of_more(step))
 
     def _is_made_again(self, step: StepFeatures) -> bool:
         """Whether the same call had the same result before, but for how long it took, and nothing was changed since."""
-        before, now = self._results.get(step.call), step.result_words | step.result_numbers
-        return before is not None and size(before ^ now) <= _SHOWN
+        before = self._results.get(step.call)
+        if before is None:
+            return False
+        return size(before[0] ^ step.result_words) + size(before[1] ^ step.result_numbers) <= _SHOWN
 
     def _remember(self, step: StepFeatures) -> None:
         if step.speaks_only:
@@ -169,7 +174,7 @@ class Standstill:
         if step.role.may_change and not step.role.runs:
             self._results.clear()
         elif step.role.runs or step.role.looks:
-            self._results[step.call] = step.result_words | step.result_numbers
+            self._results[step.call] = step.result_words, step.result_numbers
             if len(self._results) > _MOST_RESULTS:
                 del self._results[next(iter(self._results))]
 
@@ -227,9 +232,11 @@ def _tells_of_more(step: StepFeatures) -> bool:
 
 
 def _tells_no_news(step: StepFeatures, known: WordSet) -> bool:
-    if len(step.heard) > _LONGEST_ANSWER or (step.result_numbers | _named(step.result_excerpt)) & ~known:
+    if len(step.heard) > _LONGEST_ANSWER or step.result_numbers & ~known:
         return False
-    return size(step.result_words & ~(known | ABOUT_TELLING | ABOUT_SAYING)) <= _NO_NEWS
+    if size(step.result_words & ~(known | ABOUT_TELLING | ABOUT_SAYING)) > _NO_NEWS:
+        return False
+    return not _named(step.result_excerpt) & ~known
 
 
 def _named(text: str) -> WordSet:
