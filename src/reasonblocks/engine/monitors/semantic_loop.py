@@ -18,6 +18,7 @@ from .consents import Consents
 from .doings import Done, done
 from .failing import Failing
 from .features import StepFeatures, quote
+from .idle_changes import IdleChanges
 from .promises import Promises
 from .repetition import SAME_FINDINGS, repetition, same_call, same_result
 from .roles import runs_commands
@@ -71,6 +72,7 @@ class _State:
         "_consents",
         "_fading",
         "_failing",
+        "_idle_changes",
         "_promises",
         "_shown_again",
         "_undoing",
@@ -86,6 +88,7 @@ class _State:
         self._complaints = Complaints(AGAIN, _asks_or_promises)
         self._consents = Consents()
         self._failing = Failing()
+        self._idle_changes = IdleChanges()
         self._promises = Promises()
         self._shown_again = ShownAgain()
         self._undoing = Undoing()
@@ -103,6 +106,7 @@ class _State:
             self._agreeing,
             self._asked_again,
             self._shown_again,
+            self._idle_changes,
         )
         other = max([found for one in others if (found := one.observe(step))], key=_score, default=None)
         if len(remarks) >= _COMPLAINED:
