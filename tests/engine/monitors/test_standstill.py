@@ -165,6 +165,20 @@ HEALTHY: dict[str, Sequence[ObservedStep]] = {
             ("Then one car and a trailer of 4 metres are on FX20418.", "And can we have breakfast on board?"),
         ),
     ],
+    "one offer after the other": [
+        FERRY,
+        *tells(
+            ("The boat from Rostock at 08:15 has cabin 311, for 184.", "Too early. Anything else?"),
+            ("At 19:40 there are 6 cabins on the upper deck.", "No. Something else, please."),
+            ("Then 08:15 on the upper deck with one car.", "What other options are there?"),
+        ),
+    ],
+    "a look that shows what was just said": [
+        FERRY,
+        *tells(("The crossing FX20418 leaves Rostock at 08:15.", "And the evening boat?")),
+        ObservedStep("", "get_departure", '{"route": "Rostock - Trelleborg"}', "Rostock 08:15"),
+        *tells(("The boat of FX20418 is the one at 08:15 from Rostock.", "Okay.")),
+    ],
     "a farewell": [
         FERRY,
         *tells(

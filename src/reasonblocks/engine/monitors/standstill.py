@@ -14,6 +14,7 @@ from .asking import ABOUT_TELLING
 from .base import Reading
 from .features import StepFeatures, quote
 from .notebooks import lists
+from .partaking import wants_more
 from .promises import promises
 from .quick import lower, quick
 from .words import WordSet, covered, number_set, size, split, word_set
@@ -67,7 +68,19 @@ _WRITTEN_TO = re.compile(r">+\s{0,3}\S+|<<-?\s{0,3}\S+|^\S*/\S*$", re.MULTILINE)
 class _Row:
     """The steps in a row, and what was told in them."""
 
-    __slots__ = ("answered", "awaited", "derived", "length", "quote", "specific", "steps", "texts", "told", "unheard")
+    __slots__ = (
+        "answered",
+        "awaited",
+        "derived",
+        "length",
+        "quote",
+        "specific",
+        "steps",
+        "texts",
+        "told",
+        "unheard",
+        "written",
+    )
 
     def __init__(self) -> None:
         self.steps: list[int] = []
@@ -76,6 +89,8 @@ class _Row:
         self.length = 0
         self.texts: set[int] = set()
         self.told: WordSet = 0
+        self.written: WordSet = 0
+        """Those of these words that no person was told."""
         self.derived = 0
         """Figures and names that were worked out."""
         self.answered, self.unheard = 0, 0
@@ -93,6 +108,8 @@ class _Row:
         if len(self.texts) < _MOST_TEXTS:
             self.texts.add(hash(text))
         self.told |= told
+        if not step.speaks_only:
+            self.written |= told
         if step.speaks_only:
             self.answered += bool(step.observation)
             self.unheard += not step.observation
@@ -180,9 +197,9 @@ class Standstill:
 
     def _reads_back(self, step: StepFeatures) -> bool:
         """Whether a look shows what was written down in this row."""
-        if not self._row.told or not step.role.looks or not step.result_words:
+        if not self._row.written or not step.role.looks or not step.result_words:
             return False
-        return covered(step.result_words, self._row.told) >= _READ_BACK
+        return covered(step.result_words, self._row.written) >= _READ_BACK
 
     def _is_known(self, text: str, told: WordSet, numbers: WordSet, known: WordSet) -> bool:
         self._row.derived += size((numbers | _named(text)) & ~known)
@@ -236,7 +253,7 @@ def _tells_no_news(step: StepFeatures, known: WordSet) -> bool:
         return False
     if size(step.result_words & ~(known | ABOUT_TELLING | ABOUT_SAYING)) > _NO_NEWS:
         return False
-    return not _named(step.result_excerpt) & ~known
+    return not (_named(step.result_excerpt) & ~known or wants_more(step.observation, step.heard))
 
 
 def _named(text: str) -> WordSet:
