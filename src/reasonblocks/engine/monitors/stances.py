@@ -13,6 +13,7 @@ from typing import NamedTuple
 from .claim_words import CONDITIONS, HOW_MANY, NO_UNIT, NOT_A_CLAIM, STATES, supposes_a_case
 from .lexicon import stem
 from .opposites import EXCLUSIVE
+from .parting import Parting
 from .quick import any_case
 from .stance_words import (
     DEEDS,
@@ -40,12 +41,10 @@ _FILE = re.compile(r"[\w-]\.[a-z]{1,5}")
 _ARGUMENTS = re.compile(r"(?<=\w)\([^()\n]{0,60}\)")
 _ASIDE = re.compile(r"\((#?\w+)\)")
 """An id in brackets."""
-_MARKS = r"[;,:]\s|\s[-\u2013\u2014]\s|\s\(|(?<!\()\)|\u2014"
-_BETWEEN = "after although and because but during given hence since so therefore though whereas which while"
-_JOINS = frozenset(_BETWEEN.split())
-_PARTS = re.compile(_MARKS)
-_JOINED_PARTS = re.compile(rf"{_MARKS}|\b(?:{'|'.join(_BETWEEN.split() + _BETWEEN.title().split())})\b")
-"""Where one of the words is that join clauses."""
+_PARTING = Parting(
+    "after although and because but during given hence since so therefore though whereas which while".split(),
+    any_case=False,
+)
 _LABEL = re.compile(r"[^:]{3,60}:\s[\w ,]{3,30}\.?")
 """`Seat of AB12: window.`"""
 _CODE = re.compile(r"[{}=<>|\[\]\\]")
@@ -75,6 +74,9 @@ _NORMS = frozenset("must should shouldn".split())
 _TO_COME = frozenset("will won".split())
 _EXISTS = frozenset("exist exists existing".split())
 _NO_NAMES = frozenset("class cls def false none null self that the this true with".split())
+_NAMELESS: frozenset[str] = frozenset()
+_IN_NO_NAME = bytes(code for code in range(128) if not chr(code).isupper() and chr(code) not in "0123456789_/()`\"'")
+"""Signs of which no name is made that has no point within."""
 _IS = frozenset("is s was".split())
 _SPEAKERS = frozenset("i we you".split())
 _PRONOUNS = frozenset("he it its she that they this these those".split())
@@ -199,7 +201,7 @@ def _alone(stances: list[Stance]) -> list[Stance]:
 def _parts(text: str, words: list[str]) -> list[str]:
     if ": " in text and _LABEL.fullmatch(text.strip()):
         return [text]
-    return _PARTS.split(text) if _JOINS.isdisjoint(words) else _JOINED_PARTS.split(text)
+    return _PARTING.parts(text, words)
 
 
 def _plain(part: str, phrases: list[tuple[re.Pattern[str], str]]) -> str:
@@ -219,6 +221,10 @@ def words_of_names(sentence: str) -> WordSet:
 @lru_cache(maxsize=4_096)
 def names_in(text: str) -> frozenset[str]:
     """The things that a text names: ids, identifiers, files, persons and places."""
+    return _NAMELESS if _names_nothing(text) else _named_in(text)
+
+
+def _named_in(text: str) -> frozenset[str]:
     found: set[str] = set()
     if _may_quote(text):
         found = {name.lower() for quoted in _QUOTED.findall(text) for name in _IDENTIFIER.findall("".join(quoted))}
@@ -232,6 +238,14 @@ def names_in(text: str) -> frozenset[str]:
         if owner and _is_name(owner, place == 0 and owner == bare):
             found.add(owner.rstrip("/()").rpartition("/")[2].lower())
     return frozenset(found - _NO_NAMES)
+
+
+def _names_nothing(text: str) -> bool:
+    """Whether that can be told by the signs of a text, as it can of most: a capital at its beginning is no name."""
+    rest = text[1:].replace(" I ", " ")
+    if not text.isascii() or not text[:1].isalpha() or "." in rest[:-1]:
+        return False
+    return not rest.encode().translate(None, _IN_NO_NAME)
 
 
 def _may_quote(text: str) -> bool:

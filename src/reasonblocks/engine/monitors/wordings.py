@@ -15,7 +15,7 @@ from .appeals import APPEAL
 from .claim_words import ANY_ONE, FILLS, POINTS_BACK, THE_ONE
 from .claims import Claim, claims_of
 from .figures import Figure, figures_in, last_id
-from .lexicon import united
+from .lexicon import united_if_known
 from .marks import (
     ANSWER,
     APPEALS,
@@ -235,9 +235,9 @@ def _matters(text: str, words: list[str], marks: int) -> int:
     """The matters on which a sentence may take a side, given that it may take one at all."""
     if marks & CONDITION or text.lstrip()[:1] in _LISTS or text[-1:] in ":?" or text.startswith("    "):
         return 0
-    matters = united(words, MATTERS)
+    matters = united_if_known(words, MATTERS)
     if marks & OPPOSES and not DENIALS.isdisjoint(words):
-        matters |= united(words, DENIED_MATTERS)
+        matters |= united_if_known(words, DENIED_MATTERS)
         matters |= reversed_sides(matters)
     if not marks & SPEAKER:
         return matters & ~DONE_BY_US
