@@ -10,6 +10,8 @@ from functools import lru_cache
 from itertools import filterfalse
 from typing import NamedTuple
 
+import msgspec
+
 from .claim_words import CONDITIONS, HOW_MANY, NO_UNIT, NOT_A_CLAIM, STATES, supposes_a_case
 from .lexicon import stem
 from .opposites import EXCLUSIVE
@@ -32,6 +34,8 @@ from .words import WordSet, is_small, split, word_set
 LONGEST = 45
 """Words of a sentence."""
 _PHRASES = [(frozenset(words.split()), re.compile(pattern), word) for words, pattern, word in PHRASES]
+_MOST_PARTS = 1_024
+"""Parts of sentences that are remembered."""
 _IN_PHRASES = frozenset().union(*[words for words, _, _ in _PHRASES])
 _QUOTED = re.compile(r"`([^`\n]{1,80})`|\"([^\"\n]{2,60})\"|(?<!\w)'([^'\n]{2,40})'(?!\w)")
 _IDENTIFIER = re.compile(r"[\w-]+\.[a-z]{1,5}\b(?!\()|[A-Za-z_]\w*")
@@ -158,25 +162,68 @@ def held_in(sentence: str) -> Held:
     stances: list[Stance] = []
     names: frozenset[str] = frozenset()
     planned = not _IN_PLANS.isdisjoint(words)
-    phrases = (
-        [(pattern, word) for telling, pattern, word in _PHRASES if not telling.isdisjoint(words)]
-        if not _IN_PHRASES.isdisjoint(words)
-        else []
-    )
-    for part in _parts(text, words):
-        own = names_in(part)
-        plain = [word for word in split(_plain(part, phrases)) if word not in own]
-        if not plain:
+    phrases = () if _IN_PHRASES.isdisjoint(words) else _phrases_for(words)
+    for piece in _parts(text, words):
+        part = _read(piece, phrases)
+        own = part.names
+        if not part.words:
             names = own or names
             continue
-        pointing = plain[0] in _PRONOUNS
-        about = own | names if pointing else own
-        if not _NO_CLAIM.isdisjoint(plain) or (planned and _PLANS.are_in(part)):
+        about = own | names if part.points_back else own
+        if part.claims_nothing or (planned and part.plans):
             break  # whatever follows depends on it
-        if names or not pointing or (own and "that" in plain[2:] and plain[1] in _IS):
-            stances += _stances(part, plain, about, stances[-1:])
+        if names or not part.points_back or (own and part.tells_which):
+            stances += part.stances(about, stances[-1:])
         names = about or names
     return Held(tuple(_alone(stances)), sentence) if stances else NOTHING_HELD
+
+
+class _Part(msgspec.Struct, eq=False, gc=False):
+    """A part of a sentence, which may come again in another one."""
+
+    text: str
+    names: frozenset[str]
+    words: list[str]
+    """Without the names, and with a word for each phrase that has one."""
+    points_back: bool
+    claims_nothing: bool
+    tells_which: bool
+    """`it is `load` that ...`"""
+    _plans: bool | None = None
+    _found: "_Found | None" = None
+
+    @property
+    def plans(self) -> bool:
+        """Whether somebody says what they are going to do."""
+        if self._plans is None:
+            self._plans = _PLANS.are_in(self.text)
+        return self._plans
+
+    def stances(self, about: frozenset[str], before: list[Stance]) -> list[Stance]:
+        """What it answers about some things, given the answer before it."""
+        found = self._found
+        if found is None:
+            found = _found_in(self.text, self.words, before)
+            if self.words[0] not in NEGATIONS:  # `..., never a raw one` is about what stands before it
+                self._found = found
+        if not found.answers:
+            return []
+        names = about - found.places
+        return [Stance(question, answer, names, found.ideas, near) for question, answer, near in found.answers]
+
+
+@lru_cache(maxsize=_MOST_PARTS)
+def _read(part: str, phrases: tuple[int, ...]) -> _Part:
+    names = names_in(part)
+    words = [word for word in split(_plain(part, phrases)) if word not in names]
+    points_back = words[:1] != [] and words[0] in _PRONOUNS
+    tells_which = points_back and "that" in words[2:] and words[1] in _IS
+    return _Part(part, names, words, points_back, not _NO_CLAIM.isdisjoint(words), tells_which)
+
+
+def _phrases_for(words: list[str]) -> tuple[int, ...]:
+    """The places of the phrases that a sentence may have."""
+    return tuple([place for place, (telling, _, _) in enumerate(_PHRASES) if not telling.isdisjoint(words)])
 
 
 @lru_cache(maxsize=256)
@@ -204,10 +251,11 @@ def _parts(text: str, words: list[str]) -> list[str]:
     return _PARTING.parts(text, words)
 
 
-def _plain(part: str, phrases: list[tuple[re.Pattern[str], str]]) -> str:
+def _plain(part: str, phrases: tuple[int, ...]) -> str:
     """A part of a sentence without what it quotes, and with a word for each phrase that has one."""
     text = _without_date(_without_quotes(part)).lower()
-    for pattern, word in phrases:
+    for place in phrases:
+        _, pattern, word = _PHRASES[place]
         text = pattern.sub(word, text)
     return text
 
@@ -271,7 +319,16 @@ def _is_name(token: str, first: bool) -> bool:
     return len(token) > 3 and any(map(str.isdigit, token)) and any(map(str.isalpha, token)) and "'" not in token
 
 
-def _stances(part: str, words: list[str], names: frozenset[str], before: list[Stance]) -> list[Stance]:
+class _Found(NamedTuple):
+    """What a part of a sentence answers."""
+
+    answers: tuple[tuple[str, str, WordSet], ...]
+    """Questions, answers to them, and what stands next to those."""
+    places: frozenset[str]
+    ideas: WordSet
+
+
+def _found_in(part: str, words: list[str], before: list[Stance]) -> _Found:
     found: dict[str, tuple[str, WordSet]] = {}
     for place, word in enumerate(words):
         if word not in _TELLING:
@@ -300,11 +357,13 @@ def _stances(part: str, words: list[str], names: frozenset[str], before: list[St
     found |= _measures(part)
     places = _places(part)
     found |= places
-    if not found:
-        return []
-    names = names - {place for place, _ in places.values()}
-    ideas = word_set(words)
-    return [Stance(question, answer, names, ideas, near) for question, (answer, near) in found.items() if answer]
+    answers = tuple([(question, answer, near) for question, (answer, near) in found.items() if answer])
+    if not answers:
+        return _NOTHING_FOUND
+    return _Found(answers, frozenset([place for place, _ in places.values()]), word_set(words))
+
+
+_NOTHING_FOUND = _Found((), frozenset(), 0)
 
 
 def _answer(yes: bool, words: list[str], place: int) -> str:
