@@ -36,7 +36,8 @@ LONGEST = 45
 _PHRASES = [(frozenset(words.split()), re.compile(pattern), word) for words, pattern, word in PHRASES]
 _MOST_PARTS = 1_024
 """Parts of sentences that are remembered."""
-_IN_PHRASES = frozenset().union(*[words for words, _, _ in _PHRASES])
+_IN_PHRASES = frozenset[str]().union(*[words for words, _, _ in _PHRASES])
+_PHRASES_WITH = {word: [place for place, (words, _, _) in enumerate(_PHRASES) if word in words] for word in _IN_PHRASES}
 _QUOTED = re.compile(r"`([^`\n]{1,80})`|\"([^\"\n]{2,60})\"|(?<!\w)'([^'\n]{2,40})'(?!\w)")
 _IDENTIFIER = re.compile(r"[\w-]+\.[a-z]{1,5}\b(?!\()|[A-Za-z_]\w*")
 """A file, or whatever else may be a name within quotation marks."""
@@ -162,7 +163,7 @@ def held_in(sentence: str) -> Held:
     stances: list[Stance] = []
     names: frozenset[str] = frozenset()
     planned = not _IN_PLANS.isdisjoint(words)
-    phrases = () if _IN_PHRASES.isdisjoint(words) else _phrases_for(words)
+    phrases = _phrases_for(words)
     for piece in _parts(text, words):
         part = _read(piece, phrases)
         own = part.names
@@ -223,7 +224,7 @@ def _read(part: str, phrases: tuple[int, ...]) -> _Part:
 
 def _phrases_for(words: list[str]) -> tuple[int, ...]:
     """The places of the phrases that a sentence may have."""
-    return tuple([place for place, (telling, _, _) in enumerate(_PHRASES) if not telling.isdisjoint(words)])
+    return tuple(sorted({place for word in _IN_PHRASES.intersection(words) for place in _PHRASES_WITH[word]}))
 
 
 @lru_cache(maxsize=256)

@@ -32,6 +32,7 @@ _SHORT = 8
 """Ideas of two sentences which say so little that one in common may be all there is."""
 _SHARE = 0.25
 """Of the ideas of the shorter one of two sentences."""
+_TELLING = ~FILLS
 _FEWEST = 2
 """Ideas that two statements without a name have in common."""
 
@@ -65,11 +66,13 @@ class Turnabouts:
 
     def _related(self, now: Remark) -> Iterator[Remark]:
         """Sentences that touch the same matter and have something else in common, the latest first."""
-        bits, said = now.bits, now.said
+        bits, said = now.bits & _TELLING, now.said
         against = reversed_sides(said.matters)
         for past in reversed(self._kept):
             held = past.said
-            common = past.bits & bits & ~FILLS if held.matters & against else 0
+            if not held.matters & against:
+                continue
+            common = past.bits & bits
             if not common or common.bit_count() < _SHARE * min(held.count, said.count):
                 continue
             few = held.count + said.count <= _SHORT
