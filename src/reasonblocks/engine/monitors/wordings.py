@@ -135,7 +135,8 @@ class Wording(msgspec.Struct, eq=False, gc=False):
     """The words of its names, once they were read..."""
     may_name: WordSet = UNREAD
     """...and those of whatever may be one."""
-    _claims: list[Claim] | None = None
+    taken_apart: list[Claim] | None = None
+    """What it claims, once that was found out."""
     _positions: tuple[Position, ...] | None = None
 
     @property
@@ -153,13 +154,13 @@ class Wording(msgspec.Struct, eq=False, gc=False):
     @property
     def claims_nothing(self) -> bool:
         """Whether it was taken apart, and nothing was found."""
-        return self._claims is not None and not self._claims
+        return self.taken_apart is not None and not self.taken_apart
 
     def claims(self) -> list[Claim]:
         """What it claims, taken apart when it is first asked for."""
-        if self._claims is None:
-            self._claims = claims_of(self.text, split(self.text))
-        return self._claims
+        if self.taken_apart is None:
+            self.taken_apart = claims_of(self.text, split(self.text))
+        return self.taken_apart
 
     def positions(self) -> tuple[Position, ...]:
         """The positions it takes, found when they are first asked for; from then on `matters` has those alone."""
