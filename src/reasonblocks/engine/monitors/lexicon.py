@@ -111,11 +111,6 @@ def united(words: Iterable[str], bits: Mapping[str, int]) -> int:
     return reduce(or_, filter(None, map(bits.__getitem__, words)), 0)
 
 
-def united_if_known(words: Iterable[str], bits: Mapping[str, int]) -> int:
-    """The same where most words have none, and are not in it."""
-    return reduce(or_, filter(None, map(bits.get, words)), 0)
-
-
 def _stem(word: str) -> str:
     """What the forms of a word have in common, roughly: expiry, expired, expiration -> expir."""
     for suffix, start in _BY_LAST.get(word[-1:], ()):

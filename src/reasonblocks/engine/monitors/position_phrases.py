@@ -126,6 +126,8 @@ for _place, _phrase in enumerate(PHRASES):
 _places: dict[str, int] = {}
 _ALL = 64
 """Matters are not more than that."""
+MATTER_BITS = 2 * _ALL
+"""Of all matters, with both sides of each."""
 
 
 def _bit(matter: str, side: int) -> int:

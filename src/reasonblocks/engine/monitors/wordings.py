@@ -15,7 +15,6 @@ from .appeals import APPEAL
 from .claim_words import ANY_ONE, FILLS, POINTS_BACK, THE_ONE
 from .claims import Claim, claims_of
 from .figures import Figure, figures_in, last_id
-from .lexicon import united_if_known
 from .marks import (
     ANSWER,
     APPEALS,
@@ -36,11 +35,12 @@ from .marks import (
     VERB,
     questions,
     read_marks,
+    read_matters,
 )
 from .opposites import NEGATES
 from .points import LONGEST as LONGEST_POINT
 from .points import TELLS_TO
-from .position_phrases import DENIED_MATTERS, DONE_BY_US, MATTERS, NORM_BITS, matter_bits, reversed_sides
+from .position_phrases import DONE_BY_US, NORM_BITS, matter_bits, reversed_sides
 from .position_words import DENIALS
 from .positions import LONGEST as LONGEST_POSITION
 from .positions import Position, positions_in
@@ -185,7 +185,7 @@ _kept: dict[str, Wording] = {}
 
 
 def _read(text: str, words: list[str]) -> Wording:
-    bits, marks = read_marks(words)
+    bits, marks, matters, denied = read_matters(words)
     count = bits.bit_count()
     if words[0] in THE_ONE or text.startswith("`"):
         marks |= ONLY
@@ -221,7 +221,7 @@ def _read(text: str, words: list[str]) -> Wording:
         bits & ~FILLS if may_state and bits & FILLS else bits,
         _turned(words) if may_state and marks & COUNTERS else 0,
         marks & KINDS | (' "' in text or " '" in text) if may_state else 0,
-        _matters(text, words, marks) if marks & SIDED and len(words) <= LONGEST_POSITION else 0,
+        _sides(text, words, marks, matters, denied) if marks & SIDED and len(words) <= LONGEST_POSITION else 0,
         None if marks & APPEALS or not ascii_only else False,
     )
 
@@ -232,13 +232,12 @@ def _folded(bits: WordSet) -> int:
     return bits & _SKETCH
 
 
-def _matters(text: str, words: list[str], marks: int) -> int:
-    """The matters on which a sentence may take a side, given that it may take one at all."""
+def _sides(text: str, words: list[str], marks: int, matters: int, denied: int) -> int:
+    """The matters on which a sentence may take a side: those of its words, and more of them next to a negation."""
     if marks & CONDITION or text.lstrip()[:1] in _LISTS or text[-1:] in ":?" or text.startswith("    "):
         return 0
-    matters = united_if_known(words, MATTERS)
     if marks & OPPOSES and not DENIALS.isdisjoint(words):
-        matters |= united_if_known(words, DENIED_MATTERS)
+        matters |= denied
         matters |= reversed_sides(matters)
     if not marks & SPEAKER:
         return matters & ~DONE_BY_US
