@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasonblocks.engine.monitors import clauses, points, positions, stances
+from reasonblocks.engine.monitors import accounts, clauses, points, positions, stances, unspoken
 from reasonblocks.engine.monitors.base import Reading
 from reasonblocks.engine.monitors.claim_contradiction import ClaimContradiction
 from reasonblocks.engine.monitors.disputes import _names
@@ -306,3 +306,29 @@ def test_parts_that_come_again_are_read_alike(texts: list[list[str]]) -> None:
         remembered = positions_in(text)
         positions._read.cache_clear()
         assert positions_in(text) == remembered
+
+
+TOKEN = "a|the|caf\u00e9|Anna|of,|(Bob|x.y|a/b|a_b_|#12|v1.2:|`the key`|key\nLena|\u00fcber|Order|A-1|don't|=|Zoe||"
+TOKENS = st.lists(st.sampled_from(TOKEN.split("|")), max_size=10)
+
+
+@given(TOKENS)
+def test_an_abridged_text_has_the_same_names(tokens: list[str]) -> None:
+    """Only words of which none is made are left out."""
+    text = " ".join(tokens)
+    assert accounts._NAMES.findall(accounts._abridged(text)) == accounts._NAMES.findall(text)
+
+
+@given(TOKENS)
+def test_ids_are_found_by_a_table_as_by_a_pattern(tokens: list[str]) -> None:
+    """The words of plain text are those that a pattern finds, too."""
+    text = " ".join(tokens)
+    assert unspoken._ids(text) == unspoken._ids(f"{text} \u2014")
+
+
+@given(TOKENS)
+def test_plain_words_are_no_names(tokens: list[str]) -> None:
+    """What is left out before names are looked for is none."""
+    text = " ".join(tokens)
+    told = _names(text)
+    assert _names(f"{text} plain words") == told == _names(f"{text} \u2014")
