@@ -63,6 +63,8 @@ _SPEAKERS = frozenset("i we let us".split())
 _POINTING = frozenset("he it she that they this these those which who also".split())
 _BEFORE_NOUNS = frozenset("that these this those".split())
 _NOTHING = frozenset("neither no nobody none nothing zero".split())
+_BEFORE = -1
+"""In place of a phrase: how things were before a change."""
 _BEFORE_CHANGE = re.compile(
     r"\b(?:before|prior to|without) (?:applying |making )?(?:any|my|our|the|these|this|those)(?: \w+){0,2}? "
     r"(?:change|changes|commit|edit|edits|fix|fixes|modification|modifications|patch|work)\b"
@@ -130,10 +132,11 @@ def positions_in(sentence: str) -> tuple[Position, ...]:
 def _positions(sentence: str, all_words: frozenset[str]) -> Iterator[Position]:
     denied = not DENIALS.isdisjoint(all_words)
     phrases = phrases_for(all_words, denied=denied)
-    before_change = not IN_BEFORE.isdisjoint(all_words)
+    if not IN_BEFORE.isdisjoint(all_words):
+        phrases = (_BEFORE, *phrases)
     names: frozenset[str] = frozenset()
     for text in _PARTING.parts(sentence, all_words):
-        part = _read(text, phrases, before_change)
+        part = _read(text, phrases)
         if part.is_empty:
             continue
         if part.guesses or (denied and part.is_sure):
@@ -183,19 +186,25 @@ class _Part(msgspec.Struct, eq=False, gc=False):
 
 
 @lru_cache(maxsize=_MOST_PARTS)
-def _read(part: str, phrases: tuple[int, ...], before_change: bool) -> _Part:
-    """A part of a sentence that may have these phrases, and may be about how things were before a change."""
-    names = names_in(part)
+def _read(part: str, phrases: tuple[int, ...]) -> _Part:
+    """A part of a sentence that may have these phrases, first of them `_BEFORE`."""
     words = split(_QUOTED.sub(" ", part) if _may_quote(part) else part)
-    is_empty = not words and not names
     text = " ".join(words)
-    anchored = before_change and _BEFORE_CHANGE.search(text) is not None
-    if anchored:
-        text = _BEFORE_CHANGE.sub(" ", text)
-    for place in phrases:
-        _, _, word, pattern = PHRASES[place]
-        text = pattern.sub(f" {word} ", text)
-    if anchored or phrases:
+    anchored = False
+    if phrases:
+        plain = text
+        for place in phrases:
+            if place == _BEFORE:
+                text = _BEFORE_CHANGE.sub(" ", text)
+                anchored = text != plain
+            else:
+                _, _, word, pattern = PHRASES[place]
+                text = pattern.sub(f" {word} ", text)
+        if text == plain:
+            return _read(part, ())  # it has none of them, as most parts
+    names = names_in(part)
+    is_empty = not words and not names
+    if phrases:
         words = text.split()
     if not words:
         return _Part(part, names, words, anchored, is_empty, False, False, False, False, False, False)

@@ -215,8 +215,16 @@ class _Part(msgspec.Struct, eq=False, gc=False):
 
 @lru_cache(maxsize=_MOST_PARTS)
 def _read(part: str, phrases: tuple[int, ...]) -> _Part:
+    text = _plain(part)
+    if phrases:
+        plain = text
+        for place in phrases:
+            _, pattern, word = _PHRASES[place]
+            text = pattern.sub(word, text)
+        if text == plain:
+            return _read(part, ())  # it has none of them, as most parts
     names = names_in(part)
-    words = [word for word in split(_plain(part, phrases)) if word not in names]
+    words = [word for word in split(text) if word not in names]
     points_back = words[:1] != [] and words[0] in _PRONOUNS
     tells_which = points_back and "that" in words[2:] and words[1] in _IS
     return _Part(part, names, words, points_back, not _NO_CLAIM.isdisjoint(words), tells_which)
@@ -252,13 +260,9 @@ def _parts(text: str, words: list[str]) -> list[str]:
     return _PARTING.parts(text, words)
 
 
-def _plain(part: str, phrases: tuple[int, ...]) -> str:
-    """A part of a sentence without what it quotes, and with a word for each phrase that has one."""
-    text = _without_date(_without_quotes(part)).lower()
-    for place in phrases:
-        _, pattern, word = _PHRASES[place]
-        text = pattern.sub(word, text)
-    return text
+def _plain(part: str) -> str:
+    """A part of a sentence without what it quotes."""
+    return _without_date(_without_quotes(part)).lower()
 
 
 def words_of_names(sentence: str) -> WordSet:
