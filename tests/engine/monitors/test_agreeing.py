@@ -38,6 +38,18 @@ REQUESTS = (
     "wget -qO- http://127.0.0.1:8080/pump/state",
     "curl --silent http://localhost:8080/pump/state | cat",
 )
+CLIENTS = (
+    "curl -s http://localhost:8080/pump/state",
+    "curl -si http://localhost:8080/pump/state",
+    "python3 -c \"import requests; r = requests.get('http://127.0.0.1:8080/pump/state'); print(r.status, r.json())\"",
+    "curl -s localhost:8080/pump/state | jq .",
+)
+WRITTEN_OUT = (
+    '{"state": "off", "bar": 3.25}',
+    'HTTP/1.1 200 OK\nServer: nginx\nContent-Length: 29\n\n{"state": "off", "bar": 3.25}',
+    "200 {'state': 'off', 'bar': 3.25}",
+    '{\n  "state": "off",\n  "bar": 3.25\n}',
+)
 OTHERS = [f"curl -s http://localhost:8080/pump/{part}" for part in ("valve", "panel", "motor", "gauge")]
 LOGINS = [f"curl -s -H 'Authorization: {word}' http://localhost:8080/pump/state" for word in ("a", "b", "c", "d")]
 
@@ -69,6 +81,17 @@ def test_one_address_requested_in_four_ways_is_a_loop() -> None:
     """Flags and the name of this host make no other question of it."""
     steps = asked("bash", "command", REQUESTS, ['{"state": "off"}'] * 4)
     assert scores(steps)[-1] >= 0.6
+
+
+def test_one_answer_that_is_written_in_other_ways_is_one() -> None:
+    """Another client frames what it was told in its own way."""
+    assert scores(asked("bash", "command", CLIENTS, WRITTEN_OUT))[-1] >= 0.6
+
+
+@pytest.mark.parametrize("changed", ['{"state": "on", "bar": 3.25}', '{"state": "off", "bar": 3.75}', '{"bar": 3.25}'])
+def test_an_answer_in_which_something_is_another_is_none(changed: str) -> None:
+    """A word or a figure may be what somebody has waited for."""
+    assert max(scores(asked("bash", "command", CLIENTS, [*WRITTEN_OUT[:2], changed, WRITTEN_OUT[3]]))) < 0.6
 
 
 @pytest.mark.parametrize("requests", [OTHERS, LOGINS], ids=["other addresses", "other keys"])

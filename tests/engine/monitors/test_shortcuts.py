@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasonblocks.engine.monitors import clauses, points, stances
+from reasonblocks.engine.monitors import accounts, clauses, points, positions, stances, unspoken
 from reasonblocks.engine.monitors.base import Reading
 from reasonblocks.engine.monitors.claim_contradiction import ClaimContradiction
 from reasonblocks.engine.monitors.disputes import _names
 from reasonblocks.engine.monitors.features import ObservedStep, read_step
 from reasonblocks.engine.monitors.figures import figures_in, last_id
 from reasonblocks.engine.monitors.marks import ONLY, TURNS, VALUE
+from reasonblocks.engine.monitors.parting import Parting
+from reasonblocks.engine.monitors.positions import positions_in
 from reasonblocks.engine.monitors.quick import any_case, beginnings, quick
 from reasonblocks.engine.monitors.remarks import Remark, Remarks, remarks_of
 from reasonblocks.engine.monitors.terms import Terms, parted
@@ -30,6 +32,11 @@ SAYS = "reads|does not read|ignores|never holds|has 3 of|has 14 of|is not in|bel
 OBJECTS = "the old schema|the lock|the timeout|the last field|an empty batch|the index|the cache"
 sentences = st.builds(
     lambda *parts: " ".join(parts), *[st.sampled_from(choice.split("|")) for choice in (SUBJECTS, SAYS, OBJECTS)]
+)
+SIDED = (
+    "the fix is needed|this is not needed|it must not be kept|`load` is unsafe|I am not sure|they said"
+    "|has to go before the change|without any change it fails|there is one test|may be refunded|no|was so in 2019"
+    "|`save` runs before `load`"
 )
 ALTERNATIVES = r"differs?|fail(?:ed|s)|that'?s (?:it|all)|not\b[^.]{0,20}\bfound|time(?:d )?-?out|ok[\"']?\s?=\s?0"
 PIECES = (
@@ -256,3 +263,72 @@ def test_plain_words_of_small_sentences_name_nothing(tokens: list[str]) -> None:
 def test_arguments_are_taken_apart_where_they_are_json(arguments: str, values: str) -> None:
     """What cannot begin JSON is one value, and whatever may is tried."""
     assert read_step(0, ObservedStep(action="run", action_input=arguments)).arguments == values
+
+
+JOINS = "although and because so that therefore which".split()
+PARTS = st.lists(
+    st.sampled_from(
+        [*JOINS, *"And SO that's sand so_ _and the 1 , ; : . ... ( ) () - -- \u2013 \u2014 \xa0 \x1c \t".split(" "), ""]
+    ),
+    max_size=12,
+)
+
+
+@given(PARTS, st.booleans(), st.booleans(), st.booleans())
+def test_signs_and_words_part_a_sentence_as_one_pattern_would(
+    pieces: list[str], apart: bool, any_case: bool, dots: bool
+) -> None:
+    """They are looked for one after the other, and found in the same places."""
+    text = (" " if apart else "").join(pieces)
+    words = JOINS if any_case else [*JOINS, *map(str.title, JOINS)]
+    signs = r"[;:,]\s|\s[-\u2013\u2014]\s|\s\(|(?<!\()\)|\u2014" + r"|\.{3}" * dots
+    joins = rf"|\b(?:{'|'.join(words)})\b" if not set(JOINS).isdisjoint(split(text)) else ""
+    expected = re.split(signs + joins, text, flags=re.IGNORECASE if any_case else 0)
+    assert Parting(JOINS, any_case=any_case, dots=dots).parts(text, split(text)) == expected
+
+
+NAMING = (
+    "I,Don,don't,Foo-bar,the,app.py,a.b,see.,x_1,run(),a/b/,AB12,4711,`load`,\"the key\",'it',end of line,end.,-,May 7"
+)
+
+
+@given(st.lists(st.sampled_from(NAMING.split(",")), max_size=5), st.sampled_from([" ", ", ", ""]))
+def test_what_looks_plain_names_nothing(pieces: list[str], between: str) -> None:
+    """A text that is not searched for names has none."""
+    text = between.join(pieces)
+    assert not stances._names_nothing(text) or not stances._named_in(text)
+
+
+@given(st.lists(st.lists(st.sampled_from(SIDED.split("|")), min_size=1, max_size=3), min_size=1, max_size=4))
+def test_parts_that_come_again_are_read_alike(texts: list[list[str]]) -> None:
+    """Whatever stands before or after a clause, it takes the same positions from memory as from its text."""
+    for text in map(", ".join, texts):
+        remembered = positions_in(text)
+        positions._read.cache_clear()
+        assert positions_in(text) == remembered
+
+
+TOKEN = "a|the|caf\u00e9|Anna|of,|(Bob|x.y|a/b|a_b_|#12|v1.2:|`the key`|key\nLena|\u00fcber|Order|A-1|don't|=|Zoe||"
+TOKENS = st.lists(st.sampled_from(TOKEN.split("|")), max_size=10)
+
+
+@given(TOKENS)
+def test_an_abridged_text_has_the_same_names(tokens: list[str]) -> None:
+    """Only words of which none is made are left out."""
+    text = " ".join(tokens)
+    assert accounts.NAMES.findall(accounts._abridged(text)) == accounts.NAMES.findall(text)
+
+
+@given(TOKENS)
+def test_ids_are_found_by_a_table_as_by_a_pattern(tokens: list[str]) -> None:
+    """The words of plain text are those that a pattern finds, too."""
+    text = " ".join(tokens)
+    assert unspoken._ids(text) == unspoken._ids(f"{text} \u2014")
+
+
+@given(TOKENS)
+def test_plain_words_are_no_names(tokens: list[str]) -> None:
+    """What is left out before names are looked for is none."""
+    text = " ".join(tokens)
+    told = _names(text)
+    assert _names(f"{text} plain words") == told == _names(f"{text} \u2014")

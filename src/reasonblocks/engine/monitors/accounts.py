@@ -24,7 +24,7 @@ _LONGEST = 2_000
 _REQUEST = "please"
 """Whoever asks for something gives no account."""
 # Each look-behind allows one attempt per run of signs: without it every letter of every word begins one.
-_NAMES = re.compile(
+NAMES = re.compile(
     r"`[^`\n]{2,60}`|(?<![\w/.#-])[\w/.#-]{0,60}\w[./_]\w[\w./-]*|(?<!\w)#?\w{0,40}\d[\w.:-]*"
     r"|(?<=[a-z,:(=|] )[A-Z][\w'-]+"
 )
@@ -158,7 +158,7 @@ def _news(step: StepFeatures, known: WordSet) -> WordSet | None:
 
 def _account(step: StepFeatures, text: str, tells: bool) -> _Account | None:
     """The things that a step tells of, if it tells of more than what its call is about."""
-    names = {name.strip("`.,:").lower() for name in _NAMES.findall(text)}
+    names = {name.strip("`.,:").lower() for name in NAMES.findall(_abridged(text))}
     if len(names) < _FEWEST_NAMES:
         return None
     given = "" if tells else step.arguments.lower()
@@ -173,6 +173,15 @@ def _account(step: StepFeatures, text: str, tells: bool) -> _Account | None:
         return None
     words = split(text)
     return _Account(step.index, told, _bits(words), quote(text))
+
+
+def _abridged(text: str) -> str:
+    """A text with the same names, but with a letter for each plain word: at every letter of one a name is tried."""
+    if "`" in text:  # whatever stands in quotation marks is a name
+        return text
+    return " ".join(
+        ["a" if token.islower() and token.isalpha() and token.isascii() else token for token in text.split(" ")]
+    )
 
 
 def _bits(words: list[str]) -> WordSet:

@@ -5,11 +5,14 @@ tells nothing more after the second time. Other questions may well have the same
 """
 
 import re
+from itertools import filterfalse
+from typing import NamedTuple
 
 from ..answers import Evidence
 from .base import Reading
 from .features import StepFeatures
 from .roles import runs_commands
+from .words import WordSet, split, token_set
 
 _AGAIN = 4
 """Times in a row at which it is too much: a result may be checked, and checked in another way."""
@@ -25,38 +28,55 @@ _AROUND = re.compile(
     re.IGNORECASE,
 )
 """What has a sum worked out, and what is said of the kind of it."""
-_REQUESTS = re.compile(r"(?:^|[\s;&|(])(?:curl|wget|https?|xh)\s")
+_REQUESTS = re.compile(
+    r"(?:^|[\s;&|(])(?:curl|wget|https?|xh)\s|\b(?:requests|httpx|session|client)\.get\(|\burlopen\(|\bfetch\("
+)
+_IN_A_REQUEST = ("curl", "wget", "http", "xh", ".get(", "urlopen", "fetch")
 _SENDS = re.compile(
     r"\s(?:-[HdFub]|-T|--(?:data|form|header|json|post|user)\S*|(?:-X|--request)[ =]?(?:DELETE|PATCH|POST|PUT))\b"
+    r"|\.(?:delete|patch|post|put)\(|\b(?:data|headers|json|method|params)\s?[=:]"
 )
 """What makes a request another one than its address tells."""
 _ADDRESS = re.compile(
-    r"(?:https?://|(?<![\w/.-])(?=(?:localhost|\d+\.\d+\.\d+\.\d+|\w[\w.-]*:\d)))([\w.-]+(?::\d+)?[^\s\"'|;&>)]*)"
+    r"(?:https?://|(?<![\w/.-])(?=(?:localhost|\d+\.\d+\.\d+\.\d+|\w[\w.-]*:\d)))([\w.-]+(?::\d+)?[^\s\"'|;&>)\\]*)"
 )
+_HEADERS = re.compile(r"\bHTTP/\d[^\n]*\n(?:[\w-]+:[^\n]*\n)*\s*")
 _THIS_HOST = re.compile(r"^(?:localhost|127\.0\.0\.1|0\.0\.0\.0)")
 _MONITOR = "semantic_loop"
 _A_SUM = "a sum"
 
 
+class _Asked(NamedTuple):
+    """What a call wants to know, and what it was told."""
+
+    question: str
+    """The same however it is written."""
+    words: WordSet
+    """Of the answer..."""
+    numbers: WordSet
+    """...and the figures in it; a client may add the status of it."""
+
+
 class Agreeing:
     """The answers in a row that are the same."""
 
-    __slots__ = ("_asked", "_calls", "_result", "_steps")
+    __slots__ = ("_calls", "_last", "_result", "_steps")
 
     def __init__(self) -> None:
-        self._asked = ""
+        self._last: _Asked | None = None
         self._result = b""
         self._calls: set[bytes] = set()
         self._steps: list[int] = []
 
     def observe(self, step: StepFeatures) -> Reading | None:
         """Take the next step in; what is found if the answer came once too often."""
-        asked = _asked(step)
-        if not asked:
-            self._steps = []
+        now = _asked(step)
+        if now is None:
+            self._last, self._steps = None, []
             return None
-        if not self._steps or (asked, step.result) != (self._asked, self._result):
-            self._asked, self._result = asked, step.result
+        last, self._last = self._last, now
+        if last is None or not _agree(last, now, same=step.result == self._result):
+            self._result = step.result
             self._calls, self._steps = {step.call}, [step.index]
             return None
         self._calls.add(step.call)
@@ -71,19 +91,37 @@ class Agreeing:
         )
 
 
-def _asked(step: StepFeatures) -> str:
-    """What a call wants to know, the same however it is written; empty where that cannot be told."""
+def _agree(one: _Asked, other: _Asked, *, same: bool) -> bool:
+    """Whether two questions are one and so are their answers; `same` if these are word for word."""
+    if one.question != other.question or same:
+        return one.question == other.question
+    if one.question == _A_SUM or not one.words or one.words != other.words:
+        return False
+    return one.numbers & other.numbers in (one.numbers, other.numbers)
+
+
+def _asked(step: StepFeatures) -> _Asked | None:
+    """What a call wants to know; nothing where that cannot be told."""
     role = step.role
     if step.speaks_only or role.changes or role.waits or step.unfinished or not 0 < step.result_size <= _SHORT:
-        return ""
-    if len(step.arguments) > _SHORT or not (role.runs or role.looks) or step.failed:
-        return ""
-    if runs_commands(step.action) and _REQUESTS.search(step.arguments):
-        return _address(step.arguments)
+        return None
+    if len(step.command) > _SHORT or not (role.runs or role.looks) or step.failed:
+        return None
+    if _may_request(step.command) and runs_commands(step.action) and _REQUESTS.search(step.command):
+        address = _address(step.command)
+        told = split(_HEADERS.sub("", step.result_excerpt))
+        if not address:
+            return None
+        return _Asked(address, token_set(filter(str.isalpha, told)), token_set(filterfalse(str.isalpha, told)))
     if sum(map(str.isdigit, step.result_excerpt)) < _FIGURES:
-        return ""
-    sum_alone = _AROUND.sub("", step.arguments.split("\n", 1)[0]).strip()
-    return _A_SUM if _SUM.fullmatch(sum_alone) else ""
+        return None
+    sum_alone = _AROUND.sub("", step.command.split("\n", 1)[0]).strip()
+    return _Asked(_A_SUM, 0, 0) if _SUM.fullmatch(sum_alone) else None
+
+
+def _may_request(command: str) -> bool:
+    """Whether one of the words is there that a request is made with, which is quickly said."""
+    return any(map(command.__contains__, _IN_A_REQUEST))
 
 
 def _address(command: str) -> str:

@@ -33,7 +33,7 @@ def aligned(one: Claim, other: Claim) -> str:
     turned = (one.stripped & other.bag) | (other.stripped & one.bag)
     shared = one.bag & other.bag | turned
     # To count takes long, and most claims have no names and something of their own each.
-    if not named and one.bag & shared != one.bag and other.bag & shared != other.bag:
+    if not named and one.bag | shared != shared and other.bag | shared != shared:
         return ""  # `the old server` is another one than `the new server`
     more, further = (one.bag & ~shared).bit_count(), (other.bag & ~shared).bit_count()
     rest = max(more, further) - turned.bit_count()

@@ -27,7 +27,7 @@ _DENIES = re.compile(
     r"\b(?:not|no(?! (?:change|other)\b)|never|none|nothing(?! (?:else|new|other)\b)|cannot|without)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
-_ABOUT_TELLING = word_set(
+ABOUT_TELLING = word_set(
     "already before earlier mention mentioned mean meant said say saying told tell telling repeat repeating repeated "
     "answer answered above previously thanks thank hello sorry simply exactly course surely sure".split()
 )
@@ -49,7 +49,12 @@ def answer_of(step: StepFeatures) -> WordSet:
     answer = step.result_excerpt
     if "?" in answer or _AGREES.match(answer) or _DENIES.search(answer.split(". ", 1)[0]):
         return 0  # whoever asks back, agrees or says that it did not help does not tell anything
-    return (word_set([word for word in split(answer) if word.isalpha()]) & ~_ABOUT_TELLING) | step.result_numbers
+    return (word_set([word for word in split(answer) if word.isalpha()]) & ~ABOUT_TELLING) | step.result_numbers
+
+
+def asks_for_something(step: StepFeatures) -> bool:
+    """Whether a message asks a person for something."""
+    return "?" in step.thought or _REQUESTS.are_in(lower(step.thought))
 
 
 def told_again(earlier: WordSet, now: WordSet) -> bool:

@@ -19,6 +19,8 @@ _BEGINS_JSON = '{["-0123456789tfn'
 _MOST_LEAVES = 64
 _DEEPEST = 4
 _CONTAINERS = (dict, list)
+_COMMANDS = ("command", "cmd", "code", "script")
+"""What the argument is called that a shell or an interpreter runs; others only say what it is for."""
 _MOST_REMEMBERED, _LONGEST_REMEMBERED = 256, 2_000
 """Calls of which is remembered what was read, and characters of one of them."""
 
@@ -34,6 +36,8 @@ class CallRead(msgspec.Struct, frozen=True, gc=False):
     role: Role
     """As far as nobody has declared another one."""
     arguments: str
+    command: str
+    """The same, without what describes it: what is run, where a call hands something over to be run."""
     given: set[str]
     given_words: WordSet
     whole: bool
@@ -52,7 +56,7 @@ def read_call(action: str, action_input: str) -> CallRead:
 
 def _read(action: str, action_input: str) -> CallRead:
     tool = action[:_MOST_DECODED]
-    leaves = _leaves(action_input)
+    leaves, command = _values(action_input)
     arguments = "\n".join(leaves)
     looked_at = arguments[:_MOST_GIVEN]
     given = set(split(looked_at))
@@ -65,6 +69,7 @@ def _read(action: str, action_input: str) -> CallRead:
         leaves,
         role_of(tool, leaves, None, given if whole else None),
         arguments,
+        command or arguments,
         given,
         word_set(given),
         whole,
@@ -83,21 +88,32 @@ def _tool(action: str) -> bytes:
     return digest(action)
 
 
-def _leaves(arguments: str) -> list[str]:
-    """The values of the arguments without their names; where they are not JSON, all of it is one value."""
+def _values(arguments: str) -> tuple[list[str], str]:
+    """The values of the arguments without their names, and the one that is run where something describes it.
+
+    Where they are not JSON, all of it is one value.
+    """
     if not arguments:
-        return []
+        return [], ""
     if len(arguments) > _MOST_DECODED:
-        return [head_and_tail(arguments)]
+        return [head_and_tail(arguments)], ""
     if arguments.lstrip()[:1] not in _BEGINS_JSON:
-        return [arguments]  # quickly said of most that is none
+        return [arguments], ""  # quickly said of most that is none
     try:
         value = msgspec.json.decode(arguments)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        return [arguments]
+        return [arguments], ""
     leaves: list[str] = []
     _collect(value, leaves, 0)
-    return leaves
+    return leaves, _command(value) if len(leaves) > 1 and isinstance(value, dict) else ""
+
+
+def _command(values: dict[str, Any]) -> str:
+    for name in _COMMANDS:
+        command = values.get(name)
+        if isinstance(command, str):
+            return command
+    return ""
 
 
 def _collect(value: Any, leaves: list[str], depth: int) -> None:

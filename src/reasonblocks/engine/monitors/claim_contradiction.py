@@ -175,13 +175,14 @@ class _State:
         settled: set[str] = set()
         claims: list[Claim] | None = None
         for past in self._remarks.that_may_exclude(remark):
-            if past.said.claims_nothing:
+            held = past.said.taken_apart
+            if held is not None and not held:
                 continue
             if claims is None:
                 claims = remark.said.claims()
             if not claims:
                 return
-            for claim, earlier in product(claims, past.said.claims()):
+            for claim, earlier in product(claims, past.said.claims() if held is None else held):
                 same = earlier.key == claim.key
                 if same:
                     if claim.key in settled:

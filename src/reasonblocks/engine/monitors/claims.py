@@ -134,7 +134,7 @@ def _claim(clause: str) -> Claim | None:
             says, states = attribute, value
     if not _tells_enough(clause, words, names, says, states):
         return None
-    apart = " ".join(sorted(TELLS_APART.intersection(words)))
+    apart = _in_order(TELLS_APART, words)
     ideas = ideas_of(words)
     counts = bool(numbers) or not HOW_MANY.keys().isdisjoint(words)
     return Claim(
@@ -155,8 +155,13 @@ def _claim(clause: str) -> Claim | None:
         amounts_of(clause) if counts else (),
         ideas.states + _sequence(clause, names, words),
         tuple([word for word in words if word not in _ARTICLES]),
-        " ".join(sorted(OTHER_ONE.intersection(words))),
+        _in_order(OTHER_ONE, words),
     )
+
+
+def _in_order(telling: frozenset[str], words: list[str]) -> str:
+    """Those of a few words that are there."""
+    return "" if telling.isdisjoint(words) else " ".join(sorted(telling.intersection(words)))
 
 
 def _speaks(words: list[str]) -> bool:
@@ -177,7 +182,7 @@ def _named(clause: str, found: set[str], words: list[str]) -> tuple[tuple[str, .
         found.add(ending[1])
         place = set(split(ending[0])[2:])
         words = [word for word in words if word not in place]
-    return tuple(sorted(found)), words
+    return tuple(sorted(found)) if found else (), words
 
 
 def _said(words: list[str], denying: Set[str]) -> tuple[WordSet, list[str], int]:

@@ -6,6 +6,7 @@ are a sign.
 
 import re
 from collections import deque
+from collections.abc import Callable
 
 from .features import StepFeatures
 from .words import Phrases
@@ -17,18 +18,20 @@ _RECENT = 4
 """Messages within which remarks add up."""
 AGAIN = Phrases(
     "agreed already, agreed several, already agreed, already answered, already asked, already confirmed, already did",
-    "already explained, already gave, already given, already mentioned, already provided, already said, already told",
-    "already wrote, anything to add, as before, as i explained, as i mentioned, as i said, as i told, as i wrote",
-    "asked already, asked me already, asked me before, asked me that, asked that already, asked that before",
-    "asked this, confirmed already, explained already, explained that, explained this, for the last time",
-    "for the second time, for the third time, get on with it, gave you that, have told you, how many times, how often",
+    "already explained, already gave, already given, already know, already mentioned, already provided, already said",
+    "already told, already wrote, anything to add, as before, as i explained, as i mentioned, as i said, as i told",
+    "as i wrote, asked already, asked me already, asked me before, asked me that, asked that already",
+    "asked that before, asked this, been over that, been over this, been through that, been through this",
+    "confirmed already, covered that, covered this, explained already, explained that, explained this",
+    "for the last time, for the second time, for the third time, get on with it, gave you that, have told you",
+    "how many times, how often",
     "i'm waiting, i am waiting, just do it, just said, just told, keep asking, keep repeating, keep saying",
     "like i said",
     "many times, mentioned already, mentioned before, nothing else to add, nothing has changed, nothing more to add",
     "nothing new to add, nothing to add, once more, read what i, repeat myself, repeating myself, repeating yourself",
     "said already, said before, said so, said that, said this, same answer, same as before, same question, same reason",
     "several times, still the same, still waiting, stop asking, told you, twice already, you already have",
-    "you just said, you've asked, you've said",
+    "you just said, you told me, you've asked, you've said, you've told",
 )
 """It was said, asked or answered already."""
 ASTRAY = Phrases(
@@ -64,10 +67,12 @@ _PAUSES = re.compile(r"[,;?!.]+(?=\s)")
 class Complaints:
     """The remarks of one kind in the last messages of a run."""
 
-    __slots__ = ("_kind", "_remarks")
+    __slots__ = ("_about", "_kind", "_remarks")
 
-    def __init__(self, kind: Phrases) -> None:
+    def __init__(self, kind: Phrases, about: Callable[[StepFeatures], bool] | None = None) -> None:
         self._kind = kind
+        self._about = about
+        """Which messages the remarks have to be about; all of them if nothing is said."""
         self._remarks: deque[tuple[int, str]] = deque(maxlen=_RECENT)
 
     def listen(self, step: StepFeatures) -> list[tuple[int, str]]:
@@ -75,7 +80,8 @@ class Complaints:
         if not step.speaks_only:
             self._remarks.clear()
             return []
-        self._remarks.append((step.index, step.observation if remark_in(step, self._kind) else ""))
+        counts = remark_in(step, self._kind) and (self._about is None or self._about(step))
+        self._remarks.append((step.index, step.observation if counts else ""))
         return [said for said in self._remarks if said[1]]
 
 

@@ -17,8 +17,9 @@ from .features import StepFeatures, quote
 from .words import WordSet, covered, phrases, size, split, word_set
 
 _MONITOR = "semantic_loop"
-_FEWEST, _SCORE = 3, 0.72
+_FEWEST = 3
 """So many questions are too many."""
+_SCORES = (0.75, 0.85, 0.92)
 _MOST_KEPT = 8
 _RECENT = 24
 """Steps of which it is known what was said and read."""
@@ -38,10 +39,18 @@ _CONSENT = phrases(
     "want me to, want this, want that, want it, would you like, do you want, you do want, you want",
     "your blessing, your word, your yes",
 )
+_WISHES = re.compile(
+    r"\b(?:i(?:'d| would)? (?:like|need|require|still need|want)|kindly|please|let me know|tell me)\b", re.IGNORECASE
+)
+"""With which consent is asked for without a question."""
 _AGREES = re.compile(
-    r"\W*(?:(?:mm+|mhm|uh|um|well|oh|i)\W+)*(?:absolutely|affirmative|agreed|all right|alright|approved|certainly"
-    r"|confirm|confirmed|correct|definitely|do it|do that|exactly|fine|go ahead|go for it|granted|indeed|of course"
-    r"|ok|okay|please|proceed|right|sure|that(?:'s| is) (?:right|correct|fine)|yeah|yep|yes|yup)\b",
+    r"\W*(?:(?:mm+|mhm|uh|um|well|oh|i|i've|again|already|as (?:i )?(?:said|before)|have|just|still|said)\W+)*"
+    r"(?:absolutely|affirmative|agree|agreed|all right|alright|approved|by all means|certainly|confirm|confirmed"
+    r"|correct|definitely|did|do|do it|do that|exactly|fine|go ahead|go for it|go on|granted|indeed"
+    r"|no (?:objections?|problem)|of course|ok|okay|please|proceed|right|said (?:so|yes)"
+    r"|sounds (?:fine|good|great|right)|sure"
+    r"|(?:it|that)(?:'s| is|s)? (?:right|correct|fine|good|okay|ok|works?|does)|works for me|yeah|yep|yes|yup"
+    r"|you (?:can|may|have my (?:consent|ok|okay|permission|word|yes)))\b",
     re.IGNORECASE,
 )
 _DENIES = re.compile(r"\b(?:but|cannot|instead|never|no|not)\b|n['\u2019]t\b", re.IGNORECASE)
@@ -109,16 +118,17 @@ class Consents:
     def _found(self) -> Reading:
         reason = f"{len(self._row)} questions in a row ask for consent that was given each time, and nothing was done."
         quotes = [quote(self._row[0][1]), quote(self._row[-1][1])]
-        return Reading(_SCORE, Evidence(_MONITOR, reason, [index for index, _ in self._row], quotes))
+        score = _SCORES[min(len(self._row) - _FEWEST, len(_SCORES) - 1)]
+        return Reading(score, Evidence(_MONITOR, reason, [index for index, _ in self._row], quotes))
 
 
 def _is_given(step: StepFeatures) -> bool:
     """Whether a step asks for consent, no more, and gets it."""
     if not step.speaks_only or not 0 < step.result_size <= _LONGEST_ANSWER:
         return False
-    if "?" not in step.thought or size(step.thought_words) > _MOST_ASKED:
+    if size(step.thought_words) > _MOST_ASKED or not ("?" in step.thought or _WISHES.search(step.thought)):
         return False
-    answer = step.result_excerpt
+    answer = step.result_excerpt.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     if "?" in answer or not _AGREES.match(answer) or _DENIES.search(answer) or _CONSENT.search(step.thought) is None:
         return False
     told = word_set(split(answer)) & ~(_SAYS_YES | step.thought_words)

@@ -16,12 +16,14 @@ from ..answers import Evidence
 from .accounts import Accounts
 from .announcements import ABOUT_SAYING, announces
 from .base import Fading, MonitorState, Reading
+from .complaints import AGAIN, Complaints
 from .features import StepFeatures, quote
 from .memory import Remembered
 from .notebooks import keeps_notes, says_back, writes_notes
 from .recaps import Recaps
 from .rewording import Rewording
 from .roles import role_of
+from .standstill import Standstill, states
 from .words import WordSet, alike, covered, number_set, size, split, word_set
 
 WINDOW = 10
@@ -54,6 +56,8 @@ _ENTRIES, _LONGEST_ENTRY = 6, 50
 """Lines of a list, and characters of each on the average."""
 _NOD = 4
 """Words of an answer that says no more than: go on."""
+_COMPLAINED, _ANNOYED = 2, 0.66
+"""So many remarks on statements that this was said already are enough, and what they score."""
 _SCORES = (0.0, 0.05, 0.3, 0.7, 0.85, 0.95)
 """By how many thoughts in a row are restatements."""
 _MOST_GAP = 1
@@ -95,6 +99,7 @@ class _State:
         "_accounts",
         "_again",
         "_brought",
+        "_complaints",
         "_done",
         "_fading",
         "_gap",
@@ -102,6 +107,7 @@ class _State:
         "_recaps",
         "_rewording",
         "_said",
+        "_standstill",
     )
 
     def __init__(self, task: str) -> None:
@@ -120,6 +126,8 @@ class _State:
         self._accounts = Accounts(CyclicCompression.name)
         self._recaps = Recaps(CyclicCompression.name)
         self._rewording = Rewording()
+        self._standstill = Standstill(CyclicCompression.name)
+        self._complaints = Complaints(AGAIN, states)
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
@@ -131,7 +139,7 @@ class _State:
         if self._goes_on(step, notes):
             self._again.clear()
             self._brought.clear()
-        elif tells and (notes or all(one.text != said.text for one in self._said)):
+        elif tells and not _asks(step) and (notes or all(one.text != said.text for one in self._said)):
             earlier = self._restated(said)
             self._count(step.index, earlier is not None)
         found = None if earlier is None else self._found(step, earlier)
@@ -140,9 +148,13 @@ class _State:
             self._accounts.observe(step, tells_only, again, self._known.words),
             self._recaps.observe(step, tells_only, again, self._known.words),
             self._rewording.observe(step),
+            self._standstill.observe(step, tells_only, self._known.words),
         ):
             if other is not None and (found is None or other.score > found.score):
                 found = other
+        remarks = self._complaints.listen(step)
+        if len(remarks) >= _COMPLAINED and (found is None or found.score < _ANNOYED):
+            found = _complained_of(remarks)
         reading = self._fading.next(found)
         if tells:
             self._said.append(said)
@@ -232,6 +244,12 @@ class _State:
         )
 
 
+def _complained_of(remarks: list[tuple[int, str]]) -> Reading:
+    reason = f"The person has said {len(remarks)} times within a few messages that what they were told is known."
+    quotes = [quote(remark) for _, remark in remarks]
+    return Reading(_ANNOYED, Evidence(CyclicCompression.name, reason, [index for index, _ in remarks], quotes))
+
+
 def _said(step: StepFeatures, notes: bool) -> _Said:
     words, numbers, text = step.thought_words, step.thought_numbers, step.thought
     if notes and not step.speaks_only and not _is_list(step.arguments):
@@ -255,6 +273,11 @@ def _fewest_words(step: StepFeatures, notes: bool) -> int:
     if notes:
         return _FEWEST_BESIDE_A_LIST if _is_list(step.arguments) else _FEWEST_WORDS
     return _FEWEST_BESIDE_A_CALL
+
+
+def _asks(step: StepFeatures) -> bool:
+    """Whether a person is asked something, and no summary comes before it: to ask again is another failure."""
+    return step.speaks_only and step.result_size > 0 and "?" in step.thought and not announces(step.thought)
 
 
 def _is_list(written: str) -> bool:

@@ -47,7 +47,7 @@ class Failing:
             self._row = []
             return None
         tells = step.failed and size(step.result_words) >= _TELLING
-        about = frozenset(split(_OPTION.sub(" ", step.arguments))) if tells else step.call_names
+        about = frozenset(split(_OPTION.sub(" ", step.command))) if tells else step.call_names
         now = _Attempt(step.index, step.tool, step.result, about, step.call_quote())
         if self._row and not _same(self._row[-1], now):
             self._row = []

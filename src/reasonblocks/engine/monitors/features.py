@@ -69,6 +69,8 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     role: Role
     arguments: str
     """The values the call was given."""
+    command: str
+    """The same, without what describes it: what is run, where a call hands something over to be run."""
     given: set[str]
     """The words of them, as far as they are looked at..."""
     given_words: WordSet
@@ -187,6 +189,7 @@ def read_step(
         call.tool,
         role_of(action, call.leaves, roles, call.given if call.whole else None) if roles else call.role,
         arguments,
+        call.command,
         call.given,
         call.given_words,
         call.call if action else key(step.thought),

@@ -46,6 +46,8 @@ _SCOPE = 2
 _TELLING = frozenset().union(NEGATES, OPPOSES, EXCLUSIVE, HOW_MANY, PLACED, SAME, ("on",))
 """Any other word is an idea of its own, and nothing else."""
 
+_TELLING_IDEAS = ~FILLS
+
 Values = tuple[tuple[str, str], ...]
 """Pairs of a unit, or a kind of state, and a value."""
 
@@ -130,8 +132,9 @@ def ideas_of(words: list[str]) -> Ideas:
                 opposing.append(idea)
             elif len(word) > _SHORTEST_DENIAL:
                 stripped += _without_prefix(word)
+    bag = word_set(set(ideas)) & _TELLING_IDEAS
     return Ideas(
-        (word_set(set(ideas)) & ~FILLS) | word_set(set(known)),
+        bag | word_set(set(known)) if known else bag,
         negations > 0,
         word_set(set(scope)) if negations == 1 else 0,  # what is negated twice cannot be told
         word_set(set(opposing)) if opposing else 0,

@@ -13,7 +13,7 @@ from .claim_words import ATTRIBUTES, CONDITIONS, GUESSES, HOW_MANY, NOT_A_CLAIM,
 from .clause_values import WORDS_BY_KIND
 from .lexicon import PerWord, token_bit, united, word_bits
 from .opposites import DENIES, EXCLUSIVE, SAME
-from .position_phrases import DENIED_MATTERS, MATTERS
+from .position_phrases import DENIED_MATTERS, MATTER_BITS, MATTERS
 from .signed_words import LINES, NEGATES, PROOF, THERE, says_opposite
 from .stance_words import ANSWERS, ASKED, DENYING, QUESTION_BITS, VALUED
 from .turns import TURNING
@@ -34,8 +34,12 @@ _NUMBER = 1 << _KINDS_FROM
 _ASKED_FROM = _KINDS_FROM + len(WORDS_BY_KIND)
 """From here on a mark for each question that a word may answer."""
 _QUESTIONS = 2 * max(QUESTION_BITS.values()) - 1
-_IDEAS_FROM = _ASKED_FROM + _QUESTIONS.bit_length()
-_MARKS = (1 << _IDEAS_FROM) - 1
+_MATTERS_FROM = _ASKED_FROM + _QUESTIONS.bit_length()
+"""From here on the matters on which a word may take a side, and those on which it may next to a negation."""
+_DENIED_FROM = _MATTERS_FROM + MATTER_BITS
+_IDEAS_FROM = _DENIED_FROM + MATTER_BITS
+_MARKS = (1 << _MATTERS_FROM) - 1
+_MATTERS = (1 << MATTER_BITS) - 1
 SPEAKERS = frozenset("i s we".split())
 
 _VALUES = EXCLUSIVE.keys() | HOW_MANY.keys() | ATTRIBUTES | {"after", "before", "than"}
@@ -77,6 +81,17 @@ def read_marks(words: Iterable[str]) -> tuple[WordSet, int]:
     return together >> _IDEAS_FROM, together & _MARKS
 
 
+def read_matters(words: Iterable[str]) -> tuple[WordSet, int, int, int]:
+    """The same, the matters on which they may take a side, and those on which they may next to a negation."""
+    together = united(words, _known)
+    return (
+        together >> _IDEAS_FROM,
+        together & _MARKS,
+        together >> _MATTERS_FROM & _MATTERS,
+        together >> _DENIED_FROM & _MATTERS,
+    )
+
+
 def questions(marks: int) -> int:
     """The questions that words with these marks may answer, a bit for each."""
     return marks >> _ASKED_FROM
@@ -84,9 +99,10 @@ def questions(marks: int) -> int:
 
 def _read(word: str) -> int:
     """The marks that a word gives its sentence, and above all of those the bit of its idea."""
+    sided = MATTERS.get(word, 0) << _MATTERS_FROM | DENIED_MATTERS.get(word, 0) << _DENIED_FROM
     if word.isdigit():  # of a long number it can be told what it names
         named = token_bit(word) if len(word) >= _SHORTEST_NAME else 0
-        return named << _IDEAS_FROM | VALUE | DIGIT | _NUMBER | NAMELESS
+        return named << _IDEAS_FROM | sided | VALUE | DIGIT | _NUMBER | NAMELESS
     marks = (ASKED.get(word, 0) & _QUESTIONS) << _ASKED_FROM | _MARKS_OF.get(word, 0)
     if not word.isalpha():
         marks |= VALUE | DIGIT | _NUMBER | NAMELESS if any(map(str.isdigit, word)) else VALUE
@@ -99,7 +115,7 @@ def _read(word: str) -> int:
     idea = word_bits[EXCLUSIVE.get(word) or SAME.get(word, word)]
     if word in RANKS:  # whoever has a rank is not named with it
         idea |= _PERSON
-    return idea << _IDEAS_FROM | marks
+    return idea << _IDEAS_FROM | sided | marks
 
 
 _known = PerWord(_read)

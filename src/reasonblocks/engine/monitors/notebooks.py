@@ -7,12 +7,14 @@ import re
 
 from .excerpts import head_and_tail
 from .features import StepFeatures
-from .words import covered, size
+from .words import covered, size, word_set
 
 _FEWEST_WORDS = 7
 """Words of a text that a file is given."""
-_FEWEST_ECHOED, _ECHOED = 5, 0.7
+_FEWEST_ECHOED, _ECHOED = 4, 0.7
 """Words of an output, and the share of them that the command was given: what frames an output was not."""
+_AROUND_AN_OUTPUT = word_set("code exit output returncode stdout".split())
+"""How tools mark where an output begins and ends."""
 _NAMED_WITHIN = 300
 """Characters at both ends of the arguments, where a file is named."""
 _NOTES = re.compile(
@@ -77,9 +79,12 @@ def says_back(step: StepFeatures) -> bool:
         return False
     if step.arguments.startswith("#"):
         return size(step.given_words) >= _FEWEST_WORDS and all(map(_is_comment, step.arguments.splitlines()))
-    if _SAYS.match(step.arguments) is None or size(step.result_words) < _FEWEST_ECHOED:
+    if _SAYS.match(step.arguments) is None:
         return False
-    return covered(step.result_words | step.result_numbers, step.given_words | step.terms.words) >= _ECHOED
+    said = (step.result_words | step.result_numbers) & ~_AROUND_AN_OUTPUT
+    if size(said) < _FEWEST_ECHOED:
+        return False
+    return covered(said, step.given_words | step.terms.words) >= _ECHOED
 
 
 def lists(step: StepFeatures) -> bool:

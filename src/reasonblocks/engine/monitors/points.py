@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from .claim_words import CONDITIONS, LABELS, supposes_a_case
 from .clause_values import values_of
+from .parting import Parting
 from .quick import any_case
 from .signed_words import DEED, NEGATES, NEGATES_NAME, idea_of
 from .words import split
@@ -34,11 +35,7 @@ _NO_LIMIT = frozenset("just necessarily only".split())
 """After a negation these say that there is more to it."""
 _IN_A_NAME, _OF_A_VERB = 2, 1
 """Words that a negation denies."""
-_MARKS = r"[;:,]\s|\s[-\u2013\u2014]\s|\s\(|(?<!\()\)|\u2014"
-_JOINS = "although and because but hence since so therefore though when where whereas which while".split()
-_PARTS = re.compile(_MARKS)
-_JOINED_PARTS = re.compile(rf"{_MARKS}|\b(?:{'|'.join(_JOINS)})\b", re.IGNORECASE)
-"""Where one of the words may be that join clauses."""
+_PARTING = Parting("although and because but hence since so therefore though when where whereas which while".split())
 _LABEL = re.compile(r"[^:]{3,60}:\s[\w ,.$]{2,30}\.?")
 """`Seat of AB12: window.`"""
 _POINTS_BACK = frozenset("he it she that these they this those which".split())
@@ -192,8 +189,7 @@ def _clauses(sentence: str, all_words: set[str]) -> Iterator[Clause]:
 def _parts(sentence: str, all_words: set[str]) -> list[str]:
     if ":" in sentence and _LABEL.fullmatch(sentence.strip()):
         return [sentence]
-    joined = not sentence.isascii() or not all_words.isdisjoint(_JOINS)
-    return (_JOINED_PARTS if joined else _PARTS).split(sentence)
+    return _PARTING.parts(sentence, all_words, joined=True)
 
 
 def _labels(words: list[str]) -> bool:

@@ -1,6 +1,7 @@
 """Phrases that say as much as a word does, and by which words a sentence may take a side on which matter."""
 
 import re
+from collections import defaultdict
 from collections.abc import Set
 
 from .position_words import APPEARS, EXAMINES, FIRST, NORM, NORMS, ORDER, QUANTITIES, SIDES
@@ -125,6 +126,8 @@ for _place, _phrase in enumerate(PHRASES):
 _places: dict[str, int] = {}
 _ALL = 64
 """Matters are not more than that."""
+MATTER_BITS = 2 * _ALL
+"""Of all matters, with both sides of each."""
 
 
 def _bit(matter: str, side: int) -> int:
@@ -138,15 +141,9 @@ def reversed_sides(matters: int) -> int:
     return matters >> _ALL | (matters & (1 << _ALL) - 1) << _ALL
 
 
-class _Matters(dict[str, int]):
-    """By word the matters on which it may take a side."""
-
-    def __missing__(self, word: str) -> int:
-        return 0
-
-
-MATTERS = _Matters()
-DENIED_MATTERS = _Matters()
+MATTERS: dict[str, int] = defaultdict(int)
+"""By word the matters on which it may take a side."""
+DENIED_MATTERS: dict[str, int] = defaultdict(int)
 """By word the matters on which it may take a side next to a negation."""
 for _word, (_matter, _side) in SIDES.items():
     MATTERS[_word] |= _bit(_matter, _side)
@@ -176,8 +173,10 @@ def matter_bits(matter: str, side: int) -> int:
     return _bit(matter, 1) | _bit(matter, -1) if matter in _ON_BOTH_SIDES else _bit(matter, side)
 
 
-def phrases_for(words: Set[str], *, denied: bool) -> list[tuple[re.Pattern[str], str]]:
-    """The phrases that a sentence with these words may have, each with the word that stands for it."""
-    places = sorted({place for word in _BY_WORD.keys() & words for place in _BY_WORD[word]})
-    found = [PHRASES[place] for place in places]
-    return [(pattern, word) for _, denies, word, pattern in found if denied or not denies]
+def phrases_for(words: Set[str], *, denied: bool) -> tuple[int, ...]:
+    """The places of the phrases that a sentence with these words may have."""
+    telling = _BY_WORD.keys() & words
+    if not telling:
+        return ()
+    places = sorted({place for word in telling for place in _BY_WORD[word]})
+    return tuple([place for place in places if denied or not PHRASES[place][1]])

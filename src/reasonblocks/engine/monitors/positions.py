@@ -6,13 +6,18 @@ the two it is, in a word or a phrase (`position_words.py`). Guesses, plans, ques
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import filterfalse
 from typing import NamedTuple
+
+import msgspec
 
 from .claim_words import CONDITIONS, OTHER_ONE, supposes_a_case
 from .lexicon import says_something
 from .opposites import NEGATES
+from .parting import Parting
 from .points import TELLS_TO
-from .position_phrases import phrases_for
+from .position_phrases import PHRASES, phrases_for
 from .position_words import (
     ALLOWED,
     APPEARS,
@@ -46,11 +51,9 @@ from .words import split
 LONGEST = 40
 _NEAR = 4
 """So many words before a word are looked at for a negation."""
-_MARKS = r"[;:,]\s|\s[-\u2013\u2014]\s|\s\(|(?<!\()\)|\u2014|\.{3}"
-_JOINS = "although and because but hence since so that therefore though which while whereas".split()
-_PARTS = re.compile(_MARKS)
-_JOINED_PARTS = re.compile(rf"{_MARKS}|\b(?:{'|'.join(_JOINS)})\b", re.IGNORECASE)
-_IN_JOINS = frozenset(_JOINS)
+_PARTING = Parting(
+    "although and because but hence since so that therefore though which while whereas".split(), dots=True
+)
 _QUOTED = re.compile(r"`[^`\n]{1,80}`|\"[^\"\n]{2,60}\"")
 _NO_STATEMENT = re.compile(
     r"\s*(?:[-*>|\u2022]|#+\s|//|\d+[.):]\s|(?:assert|class|def|from|import|raise|return)\b)|\s{4}"
@@ -60,6 +63,8 @@ _SPEAKERS = frozenset("i we let us".split())
 _POINTING = frozenset("he it she that they this these those which who also".split())
 _BEFORE_NOUNS = frozenset("that these this those".split())
 _NOTHING = frozenset("neither no nobody none nothing zero".split())
+_BEFORE = -1
+"""In place of a phrase: how things were before a change."""
 _BEFORE_CHANGE = re.compile(
     r"\b(?:before|prior to|without) (?:applying |making )?(?:any|my|our|the|these|this|those)(?: \w+){0,2}? "
     r"(?:change|changes|commit|edit|edits|fix|fixes|modification|modifications|patch|work)\b"
@@ -70,7 +75,9 @@ _BEFORE_CHANGE = re.compile(
 _DEFINITE = frozenset("its our the their this".split())
 _LONGEST_COUNT, _MOST_UNIT = 3, 3
 _LABEL = re.compile(r"(?<=\w )[A-HJ-Z]\b")
-_NO_LABELS: frozenset[str] = frozenset()
+_NONE: frozenset[str] = frozenset()
+_MOST_PARTS = 1_024
+"""Parts of sentences that are remembered."""
 _FIRST = re.compile(rf"\b({'|'.join(FIRST)})\b")
 _FEW_WORDS = 6
 _HAPPENS = frozenset("called comes executed happens is run runs started starts takes place written".split())
@@ -81,6 +88,8 @@ _CASES = frozenset("once when whenever".split())
 """What is so in one case need not be so in another."""
 _PLANS = (["ll"], ["will"], ["want"], ["should"])
 _TO_COME = frozenset("going ll let me need should to want will".split())
+_TELLING = SIDES.keys() | QUANTITIES.keys() | EXAMINES.keys() | APPEARS
+"""Without one of these, or a number, no side is taken."""
 _OTHERS = OTHER_ONE - {"available", "both", "current", "each", "every", "left", "rest", "return"}
 
 
@@ -109,7 +118,7 @@ def positions_in(sentence: str) -> tuple[Position, ...]:
         return ()
     if not _CASES.isdisjoint(words):
         return ()
-    bare = _QUOTED.sub(" _ ", sentence)
+    bare = _QUOTED.sub(" _ ", sentence) if _may_quote(sentence) else sentence
     if (
         sentence.split(None, 1)[0].lower() in TELLS_TO
         or _NO_STATEMENT.match(bare)
@@ -123,34 +132,101 @@ def positions_in(sentence: str) -> tuple[Position, ...]:
 def _positions(sentence: str, all_words: frozenset[str]) -> Iterator[Position]:
     denied = not DENIALS.isdisjoint(all_words)
     phrases = phrases_for(all_words, denied=denied)
-    before_change = not IN_BEFORE.isdisjoint(all_words)
+    if not IN_BEFORE.isdisjoint(all_words):
+        phrases = (_BEFORE, *phrases)
     names: frozenset[str] = frozenset()
-    parts = (_PARTS if all_words.isdisjoint(_IN_JOINS) else _JOINED_PARTS).split(sentence)
-    for part in parts:
-        own = names_in(part)
-        text = " ".join(split(_QUOTED.sub(" ", part)))
-        if not text and not own:
+    for text in _PARTING.parts(sentence, all_words):
+        part = _read(text, phrases)
+        if part.is_empty:
             continue
-        anchored = before_change and _BEFORE_CHANGE.search(text) is not None
-        if anchored:
-            text = _BEFORE_CHANGE.sub(" ", text)
-        for pattern, word in phrases:
-            text = pattern.sub(f" {word} ", text)
-        words = text.split()
-        if (not GUESSES.isdisjoint(words) and not _is_permission(words)) or (denied and "sure" in words):
+        if part.guesses or (denied and part.is_sure):
             return
-        pointing = _points_back(words)
-        about = own | names if pointing else own or (names if _continues(words) else own)
+        own = part.names
+        about = own | names if part.points_back else own or (names if part.continues else own)
         known, names = bool(names), own or names
-        if pointing and not known:
+        if part.points_back and not known:
             continue
-        if words and (words[-1] in REPORTS or words[0] == "let" or (words[0] in _SPEAKERS and words[1:2] in _PLANS)):
+        if part.tells_of_others:
             return
-        if words and TELL_OF_CHANGE.isdisjoint(words) and "no longer" not in text and "any longer" not in text:
-            labels = frozenset(_LABEL.findall(part)) if not part.isascii() or not part[1:].islower() else _NO_LABELS
-            yield from _taken(words, about, labels, anchored)
-            if not FIRST.keys().isdisjoint(all_words):
-                yield from _sequence(part)
+        if part.states:
+            yield from part.taken(about)
+
+
+class _Part(msgspec.Struct, eq=False, gc=False):
+    """A part of a sentence, which may come again in another one."""
+
+    text: str
+    names: frozenset[str]
+    words: list[str]
+    """With a word for each phrase that has one."""
+    anchored: bool
+    is_empty: bool
+    guesses: bool
+    """Whether it is a guess, and whatever follows depends on it."""
+    is_sure: bool
+    """Whether it says how sure somebody is; who is not, guesses."""
+    points_back: bool
+    continues: bool
+    tells_of_others: bool
+    """Whether what follows is what somebody else says, or a plan."""
+    states: bool
+    """Whether it says that something is so, and not that it is so no more."""
+    _taken: tuple[Position, ...] | None = None
+
+    def taken(self, about: frozenset[str]) -> tuple[Position, ...]:
+        """The positions that it takes, given what it is about; mostly that is what it names itself."""
+        if about != self.names:
+            return self._taken_on(about)
+        if self._taken is None:
+            self._taken = self._taken_on(about)
+        return self._taken
+
+    def _taken_on(self, about: frozenset[str]) -> tuple[Position, ...]:
+        return (*_taken(self.words, about, self.text, self.anchored), *_sequence(self.text))
+
+
+@lru_cache(maxsize=_MOST_PARTS)
+def _read(part: str, phrases: tuple[int, ...]) -> _Part:
+    """A part of a sentence that may have these phrases, first of them `_BEFORE`."""
+    words = split(_QUOTED.sub(" ", part) if _may_quote(part) else part)
+    text = " ".join(words)
+    anchored = False
+    if phrases:
+        plain = text
+        for place in phrases:
+            if place == _BEFORE:
+                text = _BEFORE_CHANGE.sub(" ", text)
+                anchored = text != plain
+            else:
+                _, _, word, pattern = PHRASES[place]
+                text = pattern.sub(f" {word} ", text)
+        if text == plain:
+            return _read(part, ())  # it has none of them, as most parts
+    names = names_in(part)
+    is_empty = not words and not names
+    if phrases:
+        words = text.split()
+    if not words:
+        return _Part(part, names, words, anchored, is_empty, False, False, False, False, False, False)
+    first = words[0]
+    return _Part(
+        # In the order of the fields: by their names it takes ten times as long.
+        part,
+        names,
+        words,
+        anchored,
+        is_empty,
+        not GUESSES.isdisjoint(words) and not _is_permission(words),
+        "sure" in words,
+        _points_back(words),
+        first in NEGATES or first in SIDES or not says_something(first),
+        words[-1] in REPORTS or first == "let" or (first in _SPEAKERS and words[1:2] in _PLANS),
+        TELL_OF_CHANGE.isdisjoint(words) and "no longer" not in text and "any longer" not in text,
+    )
+
+
+def _may_quote(text: str) -> bool:
+    return "`" in text or '"' in text
 
 
 def _points_back(words: list[str]) -> bool:
@@ -168,31 +244,37 @@ def _is_permission(words: list[str]) -> bool:
     return GUESSES.intersection(words) == {"may"} and "be" not in words[words.index("may") : words.index("may") + 3]
 
 
-def _continues(words: list[str]) -> bool:
-    """Whether a clause may have no subject of its own."""
-    return bool(words) and (words[0] in NEGATES or words[0] in SIDES or not says_something(words[0]))
-
-
-def _taken(words: list[str], names: frozenset[str], labels: frozenset[str], anchored: bool) -> Iterator[Position]:
-    parts = {piece for name in names for piece in split(name)} | names
+def _taken(words: list[str], names: frozenset[str], part: str, anchored: bool) -> list[Position]:
+    if _TELLING.isdisjoint(words) and all(map(str.isalpha, words)):
+        return []
     found, denied = _sides(words, unreal=not UNREAL.isdisjoint(words))
     if words[0] in _SPEAKERS:
         found = _of_speaker(words, found)
-    numbers = frozenset([word for word in words if any(map(str.isdigit, word)) and word not in parts])
-    others = labels | _OTHERS.intersection(words)
-    if years := _YEAR.findall(" ".join(words)) if not APPEARS.isdisjoint(words) else []:
+    appears = not APPEARS.isdisjoint(words)
+    if not found and not appears:
+        return []
+    parts = {piece for name in names for piece in split(name)} | names if names else names
+    # A word of letters alone has no digit.
+    codes = [word for word in filterfalse(str.isalpha, words) if word not in parts and any(map(str.isdigit, word))]
+    numbers = frozenset(codes) if codes else _NONE
+    others = _OTHERS.intersection(words)
+    if not part.isascii() or not part[1:].islower():
+        others |= frozenset(_LABEL.findall(part))
+    if years := _YEAR.findall(" ".join(words)) if appears else []:
         found["year"] = int(years[0]) if len(years) == 1 else 0
         numbers -= set(years)
+    taken: list[Position] = []
     for matter, side in found.items():
         if side:
             ideas = _ideas(words, matter, parts)
             if names or ideas:
-                yield Position(matter, side, names, ideas, others, numbers, matter in denied, anchored)
+                taken.append(Position(matter, side, names, ideas, others, numbers, matter in denied, anchored))
+    return taken
 
 
 def _sequence(part: str) -> Iterator[Position]:
     """Which of two things comes first, by the one word between them that tells."""
-    found = _FIRST.findall(part)
+    found = _FIRST.findall(part) if any(map(part.__contains__, FIRST)) else ()
     if len(found) != 1 or not DENIALS.isdisjoint(split(part)):
         return
     left, _, right = part.partition(found[0])

@@ -86,5 +86,10 @@ def _is_promise(step: StepFeatures) -> bool:
         return False
     if len(step.heard) > _NOD or step.result_numbers:
         return False
+    return promises(step)
+
+
+def promises(step: StepFeatures) -> bool:
+    """Whether what is said has the words of a promise."""
     text = lower(step.thought).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     return _PROMISES.are_in(text) and not announces(text)  # to sum something up is no deed

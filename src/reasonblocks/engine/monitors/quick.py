@@ -35,10 +35,11 @@ class Quick:
 class AnyCase:
     """Whole words and phrases in letters of any size."""
 
-    __slots__ = ("_any", "_small")
+    __slots__ = ("_any", "_compiled", "_small")
 
     def __init__(self, alternatives: list[str]) -> None:
         self._any = rf"\b(?:{'|'.join(alternatives)})\b"
+        self._compiled: re.Pattern[str] | None = None
         self._small = _after_a_blank(alternatives)
 
     def are_in(self, text: str) -> bool:
@@ -46,7 +47,9 @@ class AnyCase:
         # Some letters of other alphabets count as the same letter though they have no small one: such texts are few.
         if text.isascii():
             return self._small.search(f" {text.lower()}") is not None
-        return re.search(self._any, text, re.IGNORECASE) is not None
+        if self._compiled is None:  # most agents never need it
+            self._compiled = re.compile(self._any, re.IGNORECASE)
+        return self._compiled.search(text) is not None
 
 
 def any_case(alternatives: str) -> AnyCase:

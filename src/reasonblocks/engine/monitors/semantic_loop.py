@@ -11,15 +11,19 @@ from collections import deque
 
 from ..answers import Evidence
 from .agreeing import Agreeing
+from .asked_again import AskedAgain
 from .base import FIRE_THRESHOLD, NOTHING, Fading, MonitorState, Reading
 from .complaints import AGAIN, Complaints
 from .consents import Consents
 from .doings import Done, done
 from .failing import Failing
 from .features import StepFeatures, quote
+from .idle_changes import IdleChanges
 from .promises import Promises
 from .repetition import SAME_FINDINGS, repetition, same_call, same_result
 from .roles import runs_commands
+from .shown_again import ShownAgain
+from .standstill import states
 from .undoing import Undoing
 from .vain import Vain
 from .waiting import waits
@@ -62,12 +66,15 @@ class SemanticLoop:
 class _State:
     __slots__ = (
         "_agreeing",
+        "_asked_again",
         "_changes",
         "_complaints",
         "_consents",
         "_fading",
         "_failing",
+        "_idle_changes",
         "_promises",
+        "_shown_again",
         "_undoing",
         "_vain",
         "_window",
@@ -76,18 +83,31 @@ class _State:
     def __init__(self) -> None:
         self._window: deque[Done] = deque(maxlen=WINDOW)
         self._agreeing = Agreeing()
+        self._asked_again = AskedAgain()
         self._changes = 0
-        self._complaints = Complaints(AGAIN)
+        self._complaints = Complaints(AGAIN, _asks_or_promises)
         self._consents = Consents()
         self._failing = Failing()
+        self._idle_changes = IdleChanges()
         self._promises = Promises()
+        self._shown_again = ShownAgain()
         self._undoing = Undoing()
         self._vain = Vain()
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
         remarks = self._complaints.listen(step)
-        others = (self._consents, self._failing, self._vain, self._promises, self._undoing, self._agreeing)
+        others = (
+            self._consents,
+            self._failing,
+            self._vain,
+            self._promises,
+            self._undoing,
+            self._agreeing,
+            self._asked_again,
+            self._shown_again,
+            self._idle_changes,
+        )
         other = max([found for one in others if (found := one.observe(step))], key=_score, default=None)
         if len(remarks) >= _COMPLAINED:
             other = _complained_of(remarks)
@@ -177,6 +197,11 @@ def _complained_of(remarks: list[tuple[int, str]]) -> Reading:
     reason = f"The person has said {len(remarks)} times within a few messages that this was asked or answered already."
     quotes = [quote(remark) for _, remark in remarks]
     return Reading(_ANNOYED, Evidence(SemanticLoop.name, reason, [index for index, _ in remarks], quotes))
+
+
+def _asks_or_promises(step: StepFeatures) -> bool:
+    """Whether a message is no mere statement: who is told the same again is tired of another failure."""
+    return not states(step)
 
 
 def _score(reading: Reading) -> float:

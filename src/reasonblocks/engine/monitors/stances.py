@@ -10,9 +10,12 @@ from functools import lru_cache
 from itertools import filterfalse
 from typing import NamedTuple
 
+import msgspec
+
 from .claim_words import CONDITIONS, HOW_MANY, NO_UNIT, NOT_A_CLAIM, STATES, supposes_a_case
 from .lexicon import stem
 from .opposites import EXCLUSIVE
+from .parting import Parting
 from .quick import any_case
 from .stance_words import (
     DEEDS,
@@ -31,7 +34,10 @@ from .words import WordSet, is_small, split, word_set
 LONGEST = 45
 """Words of a sentence."""
 _PHRASES = [(frozenset(words.split()), re.compile(pattern), word) for words, pattern, word in PHRASES]
-_IN_PHRASES = frozenset().union(*[words for words, _, _ in _PHRASES])
+_MOST_PARTS = 1_024
+"""Parts of sentences that are remembered."""
+_IN_PHRASES = frozenset[str]().union(*[words for words, _, _ in _PHRASES])
+_PHRASES_WITH = {word: [place for place, (words, _, _) in enumerate(_PHRASES) if word in words] for word in _IN_PHRASES}
 _QUOTED = re.compile(r"`([^`\n]{1,80})`|\"([^\"\n]{2,60})\"|(?<!\w)'([^'\n]{2,40})'(?!\w)")
 _IDENTIFIER = re.compile(r"[\w-]+\.[a-z]{1,5}\b(?!\()|[A-Za-z_]\w*")
 """A file, or whatever else may be a name within quotation marks."""
@@ -40,12 +46,10 @@ _FILE = re.compile(r"[\w-]\.[a-z]{1,5}")
 _ARGUMENTS = re.compile(r"(?<=\w)\([^()\n]{0,60}\)")
 _ASIDE = re.compile(r"\((#?\w+)\)")
 """An id in brackets."""
-_MARKS = r"[;,:]\s|\s[-\u2013\u2014]\s|\s\(|(?<!\()\)|\u2014"
-_BETWEEN = "after although and because but during given hence since so therefore though whereas which while"
-_JOINS = frozenset(_BETWEEN.split())
-_PARTS = re.compile(_MARKS)
-_JOINED_PARTS = re.compile(rf"{_MARKS}|\b(?:{'|'.join(_BETWEEN.split() + _BETWEEN.title().split())})\b")
-"""Where one of the words is that join clauses."""
+_PARTING = Parting(
+    "after although and because but during given hence since so therefore though whereas which while".split(),
+    any_case=False,
+)
 _LABEL = re.compile(r"[^:]{3,60}:\s[\w ,]{3,30}\.?")
 """`Seat of AB12: window.`"""
 _CODE = re.compile(r"[{}=<>|\[\]\\]")
@@ -75,6 +79,9 @@ _NORMS = frozenset("must should shouldn".split())
 _TO_COME = frozenset("will won".split())
 _EXISTS = frozenset("exist exists existing".split())
 _NO_NAMES = frozenset("class cls def false none null self that the this true with".split())
+_NAMELESS: frozenset[str] = frozenset()
+_IN_NO_NAME = bytes(code for code in range(128) if not chr(code).isupper() and chr(code) not in "0123456789_/()`\"'")
+"""Signs of which no name is made that has no point within."""
 _IS = frozenset("is s was".split())
 _SPEAKERS = frozenset("i we you".split())
 _PRONOUNS = frozenset("he it its she that they this these those".split())
@@ -156,25 +163,76 @@ def held_in(sentence: str) -> Held:
     stances: list[Stance] = []
     names: frozenset[str] = frozenset()
     planned = not _IN_PLANS.isdisjoint(words)
-    phrases = (
-        [(pattern, word) for telling, pattern, word in _PHRASES if not telling.isdisjoint(words)]
-        if not _IN_PHRASES.isdisjoint(words)
-        else []
-    )
-    for part in _parts(text, words):
-        own = names_in(part)
-        plain = [word for word in split(_plain(part, phrases)) if word not in own]
-        if not plain:
+    phrases = _phrases_for(words)
+    for piece in _parts(text, words):
+        part = _read(piece, phrases)
+        own = part.names
+        if not part.words:
             names = own or names
             continue
-        pointing = plain[0] in _PRONOUNS
-        about = own | names if pointing else own
-        if not _NO_CLAIM.isdisjoint(plain) or (planned and _PLANS.are_in(part)):
+        about = own | names if part.points_back else own
+        if part.claims_nothing or (planned and part.plans):
             break  # whatever follows depends on it
-        if names or not pointing or (own and "that" in plain[2:] and plain[1] in _IS):
-            stances += _stances(part, plain, about, stances[-1:])
+        if names or not part.points_back or (own and part.tells_which):
+            stances += part.stances(about, stances[-1:])
         names = about or names
     return Held(tuple(_alone(stances)), sentence) if stances else NOTHING_HELD
+
+
+class _Part(msgspec.Struct, eq=False, gc=False):
+    """A part of a sentence, which may come again in another one."""
+
+    text: str
+    names: frozenset[str]
+    words: list[str]
+    """Without the names, and with a word for each phrase that has one."""
+    points_back: bool
+    claims_nothing: bool
+    tells_which: bool
+    """`it is `load` that ...`"""
+    _plans: bool | None = None
+    _found: "_Found | None" = None
+
+    @property
+    def plans(self) -> bool:
+        """Whether somebody says what they are going to do."""
+        if self._plans is None:
+            self._plans = _PLANS.are_in(self.text)
+        return self._plans
+
+    def stances(self, about: frozenset[str], before: list[Stance]) -> list[Stance]:
+        """What it answers about some things, given the answer before it."""
+        found = self._found
+        if found is None:
+            found = _found_in(self.text, self.words, before)
+            if self.words[0] not in NEGATIONS:  # `..., never a raw one` is about what stands before it
+                self._found = found
+        if not found.answers:
+            return []
+        names = about - found.places
+        return [Stance(question, answer, names, found.ideas, near) for question, answer, near in found.answers]
+
+
+@lru_cache(maxsize=_MOST_PARTS)
+def _read(part: str, phrases: tuple[int, ...]) -> _Part:
+    text = _plain(part)
+    if phrases:
+        plain = text
+        for place in phrases:
+            _, pattern, word = _PHRASES[place]
+            text = pattern.sub(word, text)
+        if text == plain:
+            return _read(part, ())  # it has none of them, as most parts
+    names = names_in(part)
+    words = [word for word in split(text) if word not in names]
+    points_back = words[:1] != [] and words[0] in _PRONOUNS
+    tells_which = points_back and "that" in words[2:] and words[1] in _IS
+    return _Part(part, names, words, points_back, not _NO_CLAIM.isdisjoint(words), tells_which)
+
+
+def _phrases_for(words: list[str]) -> tuple[int, ...]:
+    """The places of the phrases that a sentence may have."""
+    return tuple(sorted({place for word in _IN_PHRASES.intersection(words) for place in _PHRASES_WITH[word]}))
 
 
 @lru_cache(maxsize=256)
@@ -199,15 +257,12 @@ def _alone(stances: list[Stance]) -> list[Stance]:
 def _parts(text: str, words: list[str]) -> list[str]:
     if ": " in text and _LABEL.fullmatch(text.strip()):
         return [text]
-    return _PARTS.split(text) if _JOINS.isdisjoint(words) else _JOINED_PARTS.split(text)
+    return _PARTING.parts(text, words)
 
 
-def _plain(part: str, phrases: list[tuple[re.Pattern[str], str]]) -> str:
-    """A part of a sentence without what it quotes, and with a word for each phrase that has one."""
-    text = _without_date(_without_quotes(part)).lower()
-    for pattern, word in phrases:
-        text = pattern.sub(word, text)
-    return text
+def _plain(part: str) -> str:
+    """A part of a sentence without what it quotes."""
+    return _without_date(_without_quotes(part)).lower()
 
 
 def words_of_names(sentence: str) -> WordSet:
@@ -219,6 +274,10 @@ def words_of_names(sentence: str) -> WordSet:
 @lru_cache(maxsize=4_096)
 def names_in(text: str) -> frozenset[str]:
     """The things that a text names: ids, identifiers, files, persons and places."""
+    return _NAMELESS if _names_nothing(text) else _named_in(text)
+
+
+def _named_in(text: str) -> frozenset[str]:
     found: set[str] = set()
     if _may_quote(text):
         found = {name.lower() for quoted in _QUOTED.findall(text) for name in _IDENTIFIER.findall("".join(quoted))}
@@ -232,6 +291,14 @@ def names_in(text: str) -> frozenset[str]:
         if owner and _is_name(owner, place == 0 and owner == bare):
             found.add(owner.rstrip("/()").rpartition("/")[2].lower())
     return frozenset(found - _NO_NAMES)
+
+
+def _names_nothing(text: str) -> bool:
+    """Whether that can be told by the signs of a text, as it can of most: a capital at its beginning is no name."""
+    rest = text[1:].replace(" I ", " ")
+    if not text.isascii() or not text[:1].isalpha() or "." in rest[:-1]:
+        return False
+    return not rest.encode().translate(None, _IN_NO_NAME)
 
 
 def _may_quote(text: str) -> bool:
@@ -257,7 +324,16 @@ def _is_name(token: str, first: bool) -> bool:
     return len(token) > 3 and any(map(str.isdigit, token)) and any(map(str.isalpha, token)) and "'" not in token
 
 
-def _stances(part: str, words: list[str], names: frozenset[str], before: list[Stance]) -> list[Stance]:
+class _Found(NamedTuple):
+    """What a part of a sentence answers."""
+
+    answers: tuple[tuple[str, str, WordSet], ...]
+    """Questions, answers to them, and what stands next to those."""
+    places: frozenset[str]
+    ideas: WordSet
+
+
+def _found_in(part: str, words: list[str], before: list[Stance]) -> _Found:
     found: dict[str, tuple[str, WordSet]] = {}
     for place, word in enumerate(words):
         if word not in _TELLING:
@@ -286,11 +362,13 @@ def _stances(part: str, words: list[str], names: frozenset[str], before: list[St
     found |= _measures(part)
     places = _places(part)
     found |= places
-    if not found:
-        return []
-    names = names - {place for place, _ in places.values()}
-    ideas = word_set(words)
-    return [Stance(question, answer, names, ideas, near) for question, (answer, near) in found.items() if answer]
+    answers = tuple([(question, answer, near) for question, (answer, near) in found.items() if answer])
+    if not answers:
+        return _NOTHING_FOUND
+    return _Found(answers, frozenset([place for place, _ in places.values()]), word_set(words))
+
+
+_NOTHING_FOUND = _Found((), frozenset(), 0)
 
 
 def _answer(yes: bool, words: list[str], place: int) -> str:

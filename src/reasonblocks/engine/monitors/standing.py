@@ -170,13 +170,17 @@ class _Pair(NamedTuple):
         return tells(result, answer) if answer not in ("yes", "!yes") and answer[0] != "!" else event.heard & news != 0
 
 
+_Kept = tuple[int, WordSet, Remark]
+"""A sentence with the questions that its words may answer, and its ideas, by which most are ruled out."""
+
+
 class Standing:
     """What was held in the last steps."""
 
     __slots__ = ("_events", "_ever", "_kept")
 
     def __init__(self) -> None:
-        self._kept: dict[int, deque[Remark]] = {kind: deque(maxlen=_MOST_HELD) for kind in _KINDS}
+        self._kept: dict[int, deque[_Kept]] = {kind: deque(maxlen=_MOST_HELD) for kind in _KINDS}
         """By kind what was said."""
         self._ever: WordSet = 0
         self._events: deque[Event] = deque(maxlen=_MOST_STEPS)
@@ -194,7 +198,7 @@ class Standing:
                 self._ever |= now.bits
                 for kind in _KINDS:
                     if now.said.may & kind:
-                        self._kept[kind].append(now)
+                        self._kept[kind].append((now.said.asked, now.bits, now))
         self._events.append(event)
         return found
 
@@ -202,7 +206,7 @@ class Standing:
         """Let go of what was said before the last steps."""
         since = self._events[0].at if self._events else 0
         for kept in self._kept.values():
-            while kept and kept[0].index < since:
+            while kept and kept[0][-1].index < since:
                 kept.popleft()
 
     def _pairs(self, now: Remark) -> Iterator[tuple[Remark, Remark]]:
@@ -219,14 +223,13 @@ class Standing:
             valued = kind == VALUE
             if not kind & _AGAINST[said.may] or (valued and not answers & _VALUES):
                 continue
-            for past in reversed(self._kept[kind]):
-                theirs = past.said
-                asked = theirs.asked
-                if not valued and (not asked & questions or not asked & answers or (unnamed and not theirs.names)):
+            for asked, their_bits, past in reversed(self._kept[kind]):
+                if not valued and (not asked & questions or not asked & answers or (unnamed and not past.said.names)):
                     continue
-                common = past.bits & bits
+                common = their_bits & bits
                 if not common:
                     continue
+                theirs = past.said
                 several = common & (common - 1) != 0
                 if not (valued or several or asked & questions & ~OF_MANY):
                     continue

@@ -32,8 +32,13 @@ _SHORT = 8
 """Ideas of two sentences which say so little that one in common may be all there is."""
 _SHARE = 0.25
 """Of the ideas of the shorter one of two sentences."""
+_TELLING = ~FILLS
 _FEWEST = 2
 """Ideas that two statements without a name have in common."""
+
+
+_Kept = tuple[Wording, WordSet, Remark]
+"""A sentence with those of its ideas that tell what it is about, by which most are ruled out."""
 
 
 class Turnabouts:
@@ -42,7 +47,7 @@ class Turnabouts:
     __slots__ = ("_events", "_ever", "_kept")
 
     def __init__(self) -> None:
-        self._kept: deque[Remark] = deque(maxlen=_MOST_KEPT)
+        self._kept: deque[_Kept] = deque(maxlen=_MOST_KEPT)
         self._ever = 0
         self._events: deque[Event] = deque(maxlen=_MOST_STEPS)
 
@@ -52,24 +57,25 @@ class Turnabouts:
         said = [remark for remark in remarks if remark.said.matters]
         if said:
             since = self._events[0].at if self._events else 0
-            while self._kept and self._kept[0].index < since:
+            while self._kept and self._kept[0][-1].index < since:
                 self._kept.popleft()
             pairs = ((past, now) for now in said if now.bits & self._ever for past in self._related(now))
             found += filter(None, [self._opposite(*pair) for pair in islice(pairs, _MOST_LOOKS)])
             said = [now for now in said if now.said.matters]  # some were read in the meantime, and take no side
-            self._kept.extend(said)
             for now in said:
+                self._kept.append((now.said, now.bits & _TELLING, now))
                 self._ever |= now.bits
         self._events.append(event)
         return found
 
     def _related(self, now: Remark) -> Iterator[Remark]:
         """Sentences that touch the same matter and have something else in common, the latest first."""
-        bits, said = now.bits, now.said
+        bits, said = now.bits & _TELLING, now.said
         against = reversed_sides(said.matters)
-        for past in reversed(self._kept):
-            held = past.said
-            common = past.bits & bits & ~FILLS if held.matters & against else 0
+        for held, their_bits, past in reversed(self._kept):
+            if not held.matters & against:
+                continue
+            common = their_bits & bits
             if not common or common.bit_count() < _SHARE * min(held.count, said.count):
                 continue
             few = held.count + said.count <= _SHORT

@@ -20,6 +20,8 @@ _MOST_IDS = 400
 """With more ids than this on one side, nothing is known for sure any more."""
 _MOST_READ = 4_000
 _WORD = re.compile(r"\w+")
+_BLANKS = bytes(code if _WORD.match(chr(code)) else 32 for code in range(128)).ljust(256)
+"""Whatever parts words, as a table over ASCII: several times as fast as matching."""
 _SHORTEST_ID, _LONGEST_ID, _LONGEST_CODE = 5, 24, 8
 _ASKED_FOR = 2
 """So many words of a tool's name in what somebody says, and they ask for what it does."""
@@ -106,7 +108,8 @@ def _kind(record: str) -> tuple[int, bool, bool]:
 
 def _ids(text: str) -> set[str]:
     """The words of a text that may be ids: those with a digit in them, and short ones in capitals."""
-    words = set(_WORD.findall(text[:_MOST_READ]))
+    text = text[:_MOST_READ]
+    words = set(text.encode().translate(_BLANKS).decode().split() if text.isascii() else _WORD.findall(text))
     found = {word for word in filterfalse(str.isalpha, words) if _is_code(word)}
     found.update(word for word in filter(str.isupper, words) if _is_in_capitals(word))
     return found

@@ -15,7 +15,6 @@ from .appeals import APPEAL
 from .claim_words import ANY_ONE, FILLS, POINTS_BACK, THE_ONE
 from .claims import Claim, claims_of
 from .figures import Figure, figures_in, last_id
-from .lexicon import united
 from .marks import (
     ANSWER,
     APPEALS,
@@ -36,11 +35,12 @@ from .marks import (
     VERB,
     questions,
     read_marks,
+    read_matters,
 )
 from .opposites import NEGATES
 from .points import LONGEST as LONGEST_POINT
 from .points import TELLS_TO
-from .position_phrases import DENIED_MATTERS, DONE_BY_US, MATTERS, NORM_BITS, matter_bits, reversed_sides
+from .position_phrases import DONE_BY_US, NORM_BITS, matter_bits, reversed_sides
 from .position_words import DENIALS
 from .positions import LONGEST as LONGEST_POSITION
 from .positions import Position, positions_in
@@ -135,7 +135,8 @@ class Wording(msgspec.Struct, eq=False, gc=False):
     """The words of its names, once they were read..."""
     may_name: WordSet = UNREAD
     """...and those of whatever may be one."""
-    _claims: list[Claim] | None = None
+    taken_apart: list[Claim] | None = None
+    """What it claims, once that was found out."""
     _positions: tuple[Position, ...] | None = None
 
     @property
@@ -153,13 +154,13 @@ class Wording(msgspec.Struct, eq=False, gc=False):
     @property
     def claims_nothing(self) -> bool:
         """Whether it was taken apart, and nothing was found."""
-        return self._claims is not None and not self._claims
+        return self.taken_apart is not None and not self.taken_apart
 
     def claims(self) -> list[Claim]:
         """What it claims, taken apart when it is first asked for."""
-        if self._claims is None:
-            self._claims = claims_of(self.text, split(self.text))
-        return self._claims
+        if self.taken_apart is None:
+            self.taken_apart = claims_of(self.text, split(self.text))
+        return self.taken_apart
 
     def positions(self) -> tuple[Position, ...]:
         """The positions it takes, found when they are first asked for; from then on `matters` has those alone."""
@@ -184,7 +185,7 @@ _kept: dict[str, Wording] = {}
 
 
 def _read(text: str, words: list[str]) -> Wording:
-    bits, marks = read_marks(words)
+    bits, marks, matters, denied = read_matters(words)
     count = bits.bit_count()
     if words[0] in THE_ONE or text.startswith("`"):
         marks |= ONLY
@@ -220,7 +221,7 @@ def _read(text: str, words: list[str]) -> Wording:
         bits & ~FILLS if may_state and bits & FILLS else bits,
         _turned(words) if may_state and marks & COUNTERS else 0,
         marks & KINDS | (' "' in text or " '" in text) if may_state else 0,
-        _matters(text, words, marks) if marks & SIDED and len(words) <= LONGEST_POSITION else 0,
+        _sides(text, words, marks, matters, denied) if marks & SIDED and len(words) <= LONGEST_POSITION else 0,
         None if marks & APPEALS or not ascii_only else False,
     )
 
@@ -231,13 +232,12 @@ def _folded(bits: WordSet) -> int:
     return bits & _SKETCH
 
 
-def _matters(text: str, words: list[str], marks: int) -> int:
-    """The matters on which a sentence may take a side, given that it may take one at all."""
+def _sides(text: str, words: list[str], marks: int, matters: int, denied: int) -> int:
+    """The matters on which a sentence may take a side: those of its words, and more of them next to a negation."""
     if marks & CONDITION or text.lstrip()[:1] in _LISTS or text[-1:] in ":?" or text.startswith("    "):
         return 0
-    matters = united(words, MATTERS)
     if marks & OPPOSES and not DENIALS.isdisjoint(words):
-        matters |= united(words, DENIED_MATTERS)
+        matters |= denied
         matters |= reversed_sides(matters)
     if not marks & SPEAKER:
         return matters & ~DONE_BY_US
