@@ -21,6 +21,7 @@ from .disputes import DONE, Disputes
 from .features import StepFeatures, quote
 from .records import Records
 from .remarks import Remark, Remarks, remarks_of
+from .replies import told_in
 from .restatements import Restatements, one_number_apart
 from .standing import Event, Standing
 from .turnabouts import Turnabouts
@@ -222,8 +223,8 @@ class _Happened(msgspec.Struct, frozen=True, gc=False):
     tried: bool
     heard: WordSet
     numbers: WordSet
-    answered: bool
-    """Whether what was heard are the words of a person."""
+    reply: str
+    """What a person answered."""
 
     def may_bear_on(self, claim: Claim, earlier: Claim, kind: str) -> bool:
         """Whether the fact that two claims are about may be another after this step, or is better known."""
@@ -234,13 +235,20 @@ class _Happened(msgspec.Struct, frozen=True, gc=False):
             return True
         if kind == "value":
             return self._brought(claim)
-        if self.answered and self.heard & claim.named == claim.named and (self.heard & claim.heard or not about):
+        if self.reply and self._told_of(claim):
             return True
         if not about and self.tried and overlap(claim.heard, self.heard) >= _MOSTLY:
             return True
         if about and self.heard & claim.named != claim.named:
             return False
         return size(claim.says) >= _TELLING and self.heard & claim.says == claim.says
+
+    def _told_of(self, claim: Claim) -> bool:
+        """Whether a person told something that a claim may be about; a wish in the same words tells nothing."""
+        words, is_short = told_in(self.reply)
+        if words & claim.named != claim.named:
+            return False
+        return words & claim.heard != 0 or (is_short and not claim.about)
 
     def _brought(self, claim: Claim) -> bool:
         if self.heard & claim.named != claim.named or (not claim.named and overlap(claim.heard, self.heard) < _ABOUT):
@@ -276,7 +284,7 @@ def _happened(step: StepFeatures) -> _Happened:
         tried=step.role.runs,
         heard=step.result_words,
         numbers=step.result_numbers,
-        answered=step.speaks_only,
+        reply=step.observation if step.speaks_only else "",
     )
 
 

@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import chain, filterfalse, islice
 
+from .all_along import is_all_along
 from .claim_words import FILLS
 from .counterpoints import Counterpoint, counterpoint
 from .marks import NAMELESS, read_marks
@@ -121,9 +122,9 @@ def _is_plain(token: str) -> bool:
 
 def _excuses(event: Event, found: Counterpoint, remark: Remark) -> bool:
     """Whether a step may have changed what two sentences are about, or told of it."""
-    if event.answered and (event.heard & remark.bits).bit_count() >= _TELLS:
+    if event.answered and (event.told & remark.bits).bit_count() >= _TELLS:
         return True
-    if event.changed and not found.is_norm:
+    if event.changed and not found.is_norm and not is_all_along(remark.said.text):
         certain = found.ids or any(map(FILE.search, found.names))
         if not certain or any(not event.given.isdisjoint(split(name)) for name in found.names):
             return True

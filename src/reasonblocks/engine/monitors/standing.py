@@ -14,9 +14,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from .all_along import is_all_along
 from .claim_words import ANY_ONE, FILLS
 from .features import StepFeatures
 from .remarks import Remark
+from .replies import told_in
 from .stance_words import (
     ANSWERING,
     NEEDED,
@@ -76,6 +78,11 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     heard: WordSet
     answered: bool
     """Whether what was heard are the words of a person."""
+
+    @property
+    def told(self) -> WordSet:
+        """The stems of what a person tells, apart from their wishes."""
+        return told_in(self.result).words if self.answered else 0
 
     @classmethod
     def of(cls, step: StepFeatures) -> "Event":
@@ -152,11 +159,12 @@ class _Pair(NamedTuple):
         """Whether a step may have changed the thing, or told of it."""
         question, shared, answer = self.question, self.shared, self.stance.answer
         news = self.stance.ideas & ~word_set(shared) & ~FILLS
-        if event.answered and (event.heard & self.held.ideas & ~(ANY_ONE | FILLS)).bit_count() >= _TELLS:
+        if event.answered and (event.told & self.held.ideas & ~(ANY_ONE | FILLS)).bit_count() >= _TELLS:
             return True
         if (
             event.changed
             and question != "wanted"
+            and not is_all_along(self.now.said.text)
             and (shared & event.given or not any(map(str.isdigit, "".join(shared))))
         ):
             return True
