@@ -17,6 +17,7 @@ from .appeals import without_appeal
 from .base import Fading, MonitorState, Reading
 from .claims import Claim
 from .conflicts import conflict, nearly
+from .denied_deeds import DeniedDeeds
 from .disputes import DONE, Disputes
 from .features import StepFeatures, quote
 from .records import Records
@@ -111,11 +112,12 @@ class ClaimContradiction:
 
 
 class _State:
-    __slots__ = ("_fading", "_failure", "_happened", "_opposing", "_remarks", "_restated")
+    __slots__ = ("_denied", "_fading", "_failure", "_happened", "_opposing", "_remarks", "_restated")
 
     def __init__(self, task: str) -> None:
         self._restated = Restatements(task)
         self._opposing = Standing(), Disputes(), Records(), Turnabouts()
+        self._denied = DeniedDeeds()
         self._remarks = Remarks()
         self._happened: deque[_Happened] = deque(maxlen=_MOST_STEPS)
         self._failure: tuple[int, str] | None = None
@@ -123,7 +125,8 @@ class _State:
 
     def observe(self, step: StepFeatures) -> Reading:
         remarks = remarks_of(step.index, step.sentences)
-        opposed = self._opposed(step, remarks)
+        denied = self._done_all_the_same(step, remarks)
+        opposed = self._opposed(step, remarks) or denied
         found = self._turned_back(step, remarks) or self._turned_round(step, remarks) or self._against_result(step)
         if opposed and (found is None or found.score < opposed.score):
             found = opposed
@@ -151,6 +154,15 @@ class _State:
                 reason = f"{_REASONS['opposite']}, and nothing about it was learned since step {opposite.at}."
                 quotes = [quote(opposite.earlier), quote(opposite.text)]
                 return _reading(_OPPOSITE, reason, [opposite.at, step.index], quotes)
+        return None
+
+    def _done_all_the_same(self, step: StepFeatures, remarks: list[Remark]) -> Reading | None:
+        """What is denied to have been done, but was."""
+        for denied in self._denied.next(step, remarks):
+            if not _acknowledged(step.thought, _YET.sub("", denied.text), denied.earlier):
+                reason = f"What is said not to have been done was done in step {denied.at}."
+                quotes = [quote(denied.earlier), quote(denied.text)]
+                return _reading(_OPPOSITE, reason, [denied.at, step.index], quotes)
         return None
 
     def _turned_round(self, step: StepFeatures, remarks: list[Remark]) -> Reading | None:

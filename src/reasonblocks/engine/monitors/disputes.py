@@ -122,7 +122,7 @@ def _is_plain(token: str) -> bool:
 
 def _excuses(event: Event, found: Counterpoint, remark: Remark) -> bool:
     """Whether a step may have changed what two sentences are about, or told of it."""
-    if event.answered and (event.told & remark.bits).bit_count() >= _TELLS:
+    if event.answered and (event.told(valued=found.value != "") & remark.bits).bit_count() >= _TELLS:
         return True
     if event.changed and not found.is_norm and not is_all_along(remark.said.text):
         certain = found.ids or any(map(FILE.search, found.names))

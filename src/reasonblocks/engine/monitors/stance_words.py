@@ -114,13 +114,13 @@ _TELLING_PHRASES = frozenset(
 """With one of these a phrase may answer any question."""
 DENYING = (
     NEGATIONS
-    | {"remains", "still", "t", "yet"}
+    | {"down", "remains", "still", "t", "yet"}
     | {word for word, (_, yes) in QUESTIONS.items() if not yes}
     | _TELLING_PHRASES
 )
 """Without one of these a sentence denies nothing."""
 VALUED = STATUSES.keys() | (HOW_MANY.keys() - {"one"}) | TO_A_PLACE | FROM_A_PLACE
-ANSWERS = QUESTIONS.keys() | STATUSES.keys() | DEEDS | _TELLING_PHRASES
+ANSWERS = QUESTIONS.keys() | STATUSES.keys() | DEEDS | _TELLING_PHRASES | {"down", "up"}
 ANSWERING = word_set(QUESTIONS) | word_set(STATUSES) | word_set(DEEDS)
 TRANSITIVE = frozenset(
     "carries contain contains covers define defines finds had has have holds implements include includes lack lacks "
@@ -135,6 +135,7 @@ TROUBLE = frozenset(
 )
 """What comes from somewhere, and puts the blame on it."""
 _IS_SWITCHED = "(?:is|are|was|were|left|leaves|stays?|switched|turned)"
+_IS_UP = r"(?:is|are|was|were|been|stayed|stays)(?: already| back| still)?"
 PHRASES: tuple[tuple[str, str, str], ...] = (
     ("t", r"\bcan['\u2019]t\b", "cannot"),
     ("account", r"\btak(?:es?|ing) (?:\S+ ){0,4}into account\b", "considers"),
@@ -151,6 +152,8 @@ PHRASES: tuple[tuple[str, str, str], ...] = (
     ("still yet", r"\b(?:still|yet) (?:has|have|needs?) to be\b|\b(?:still|yet) to be\b", "not"),
     ("on", rf"\b{_IS_SWITCHED} (?:\S+ )?on(?= by default|[,.;]|$)", "enabled"),
     ("off", rf"\b{_IS_SWITCHED} (?:\S+ )?off(?= by default|[,.;]|$)", "disabled"),
+    ("up", rf"\b{_IS_UP} up(?= and running| (?:again|all|during|now|since|the whole|throughout)\b|[,.;]|\s*$)", "running"),
+    ("down", rf"\b{_IS_UP} down(?= (?:again|all|during|now|since|the whole|throughout)\b|[,.;]|\s*$)", "stopped"),
     ("progress underway", r"\b(?:in progress|underway)\b", "running"),
     ("file place", r"\b(?:in place|on file)\b", "present"),
 )
@@ -170,5 +173,6 @@ ASKED: dict[str, int] = {
     **dict.fromkeys(_TELLING_PHRASES, _ANY),
     **dict.fromkeys(TROUBLE - QUESTIONS.keys(), QUESTION_BITS["blame"]),
     "no": QUESTION_BITS["there"],
+    **dict.fromkeys(("down", "up"), QUESTION_BITS["running"]),
 }
 """By word the questions that it may answer, a bit for each."""

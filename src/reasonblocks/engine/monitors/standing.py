@@ -48,6 +48,8 @@ _MOST_LOOKS = 6
 _APPEALED = 2
 """So many ideas in common show what an appeal is to."""
 _PAIR = 2
+_VALUED = frozenset("count date from number status to".split())
+"""Questions that are answered by a value."""
 _TELLS = 3
 """With so many words of a sentence a person has spoken of it."""
 _PALE = FILLS | ANSWERING
@@ -79,10 +81,9 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     answered: bool
     """Whether what was heard are the words of a person."""
 
-    @property
-    def told(self) -> WordSet:
-        """The stems of what a person tells, apart from their wishes."""
-        return told_in(self.result).words if self.answered else 0
+    def told(self, *, valued: bool) -> WordSet:
+        """The stems of what a person tells; their wishes tell nothing but what they want to have as a value."""
+        return self.heard if valued else told_in(self.result).words
 
     @classmethod
     def of(cls, step: StepFeatures) -> "Event":
@@ -159,7 +160,7 @@ class _Pair(NamedTuple):
         """Whether a step may have changed the thing, or told of it."""
         question, shared, answer = self.question, self.shared, self.stance.answer
         news = self.stance.ideas & ~word_set(shared) & ~FILLS
-        if event.answered and (event.told & self.held.ideas & ~(ANY_ONE | FILLS)).bit_count() >= _TELLS:
+        if event.answered and (event.told(valued=question in _VALUED) & self.held.ideas & ~(ANY_ONE | FILLS)).bit_count() >= _TELLS:
             return True
         if (
             event.changed

@@ -149,7 +149,7 @@ def _same_thing(one: Position, other: Position) -> bool:
 def _excuses(event: Event, earlier: Position, later: Position, now: Remark) -> bool:
     """Whether a step may have changed what two positions are about, or taught the later one."""
     if event.answered:
-        return (event.told & now.bits).bit_count() >= _TELLS
+        return (event.told(valued=later.matter.startswith("count ")) & now.bits).bit_count() >= _TELLS
     if event.ran and not later.before and later.matter in TRIED:
         return True
     if later.matter.startswith("count "):
