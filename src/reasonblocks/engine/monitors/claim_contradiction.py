@@ -27,6 +27,7 @@ from .restatements import Restatements, one_number_apart
 from .standing import Event, Standing
 from .turnabouts import Turnabouts
 from .turns import TURNS
+from .whose_failure import WhoseFailure
 from .wordings import LONGEST_QUOTED
 from .words import Phrases, WordSet, number_set, overlap, phrases, size, split, token_set, word_set
 
@@ -116,7 +117,7 @@ class _State:
 
     def __init__(self, task: str) -> None:
         self._restated = Restatements(task)
-        self._opposing = Standing(), Disputes(), Records(), Turnabouts()
+        self._opposing = Standing(), Disputes(), Records(), Turnabouts(), WhoseFailure()
         self._denied = DeniedDeeds()
         self._remarks = Remarks()
         self._happened: deque[_Happened] = deque(maxlen=_MOST_STEPS)

@@ -9,6 +9,7 @@ import msgspec
 
 from .calls import read_call
 from .excerpts import LONGEST_VALUE, digest, head_and_tail, key
+from .messages import message_in
 from .provenance import NO_IDS, Origin, Provenance
 from .results import read_result, shape_of
 from .roles import Role, role_of
@@ -169,7 +170,7 @@ def read_step(
     `provenance` is what is known of the ids of the run so far, and takes the step in; without it none is from nowhere.
     `shared` is what monitors find out together about the run.
     """
-    thought = head_and_tail(step.thought)
+    thought = head_and_tail(message_in(step.thought))
     said = read_thought(thought)
     call = read_call(step.action, step.action_input)
     action, arguments = call.action, call.arguments
