@@ -19,6 +19,7 @@ from .claims import Claim
 from .conflicts import conflict, nearly
 from .denied_deeds import DeniedDeeds
 from .disputes import DONE, Disputes
+from .durations import Durations
 from .features import StepFeatures, quote
 from .records import Records
 from .remarks import Remark, Remarks, remarks_of
@@ -62,6 +63,8 @@ _TAKES_BACK = phrases(
     "take back, take that back, too quick, turned out, turns out, wait, was off, was wrong, were wrong, wrong about",
 )
 """Words that own up to a change of mind, near by."""
+_REGRETS = re.compile(r"sorry(?:,? but\b| to (?:hear|learn|read|see)\b| (?:that )?you)", re.IGNORECASE)
+"""Who is sorry for somebody, or that a wish cannot be granted, owns up to nothing."""
 _TOOK_BACK = phrases(
     "assumed, at first, corrected, correction, differs from, earlier, got it wrong, got that wrong, got this wrong",
     "had said, i had",
@@ -78,6 +81,8 @@ _SUCCESS = re.compile(
 )
 _YET = re.compile(r"\byet\b", re.IGNORECASE)
 """With a negation it tells of no change."""
+_FROM_NOW = re.compile(r"\bfrom now\b", re.IGNORECASE)
+"""This tells when something will be, not what it is by now."""
 _AGO = re.compile(r"\b(?:earlier|previously|yet)\b", re.IGNORECASE)
 """When something is said to have been done is no change of mind either."""
 _IN_SUCCESS = (
@@ -117,7 +122,7 @@ class _State:
 
     def __init__(self, task: str) -> None:
         self._restated = Restatements(task)
-        self._opposing = Standing(), Disputes(), Records(), Turnabouts(), WhoseFailure()
+        self._opposing = Standing(), Disputes(), Records(), Turnabouts(), WhoseFailure(), Durations()
         self._denied = DeniedDeeds()
         self._remarks = Remarks()
         self._happened: deque[_Happened] = deque(maxlen=_MOST_STEPS)
@@ -150,7 +155,7 @@ class _State:
         """What is held of a thing against what was held of it before, in whatever words."""
         event = Event.of(step)
         for opposite in [found for memory in self._opposing for found in memory.next(event, remarks)]:
-            said = (_AGO if opposite.question == DONE else _YET).sub("", without_appeal(opposite.text))
+            said = (_AGO if opposite.question == DONE else _YET).sub("", _FROM_NOW.sub("", without_appeal(opposite.text)))
             if not _acknowledged(without_appeal(step.thought), said, opposite.earlier):
                 reason = f"{_REASONS['opposite']}, and nothing about it was learned since step {opposite.at}."
                 quotes = [quote(opposite.earlier), quote(opposite.text)]
@@ -311,7 +316,7 @@ def _acknowledged(thought: str, text: str, earlier: str = "") -> bool:
     end = _ENDS_SENTENCE.search(thought, after + 1)
     following = thought[after : min(end.start() if end else len(thought), after + _NEAR)]
     return (
-        _TAKES_BACK.search(thought, max(0, start - _NEAR), after) is not None
+        any(not _REGRETS.match(thought, m.start()) for m in _TAKES_BACK.finditer(thought, max(0, start - _NEAR), after))
         or _TOOK_BACK.search(following) is not None
     )
 
