@@ -63,8 +63,6 @@ _TAKES_BACK = phrases(
     "take back, take that back, too quick, turned out, turns out, wait, was off, was wrong, were wrong, wrong about",
 )
 """Words that own up to a change of mind, near by."""
-_REGRETS = re.compile(r"sorry(?:,? but\b| to (?:hear|learn|read|see)\b| (?:that )?you)", re.IGNORECASE)
-"""Who is sorry for somebody, or that a wish cannot be granted, owns up to nothing."""
 _TOOK_BACK = phrases(
     "assumed, at first, corrected, correction, differs from, earlier, got it wrong, got that wrong, got this wrong",
     "had said, i had",
@@ -155,7 +153,8 @@ class _State:
         """What is held of a thing against what was held of it before, in whatever words."""
         event = Event.of(step)
         for opposite in [found for memory in self._opposing for found in memory.next(event, remarks)]:
-            said = (_AGO if opposite.question == DONE else _YET).sub("", _FROM_NOW.sub("", without_appeal(opposite.text)))
+            said = _FROM_NOW.sub("", without_appeal(opposite.text))
+            said = (_AGO if opposite.question == DONE else _YET).sub("", said)
             if not _acknowledged(without_appeal(step.thought), said, opposite.earlier):
                 reason = f"{_REASONS['opposite']}, and nothing about it was learned since step {opposite.at}."
                 quotes = [quote(opposite.earlier), quote(opposite.text)]
@@ -316,7 +315,7 @@ def _acknowledged(thought: str, text: str, earlier: str = "") -> bool:
     end = _ENDS_SENTENCE.search(thought, after + 1)
     following = thought[after : min(end.start() if end else len(thought), after + _NEAR)]
     return (
-        any(not _REGRETS.match(thought, m.start()) for m in _TAKES_BACK.finditer(thought, max(0, start - _NEAR), after))
+        _TAKES_BACK.search(thought, max(0, start - _NEAR), after) is not None
         or _TOOK_BACK.search(following) is not None
     )
 

@@ -128,6 +128,8 @@ def _claim(clause: str) -> Claim | None:
         return None
     unique = bool(names) and _is_unique(clause, words, names)
     says, states, denials = _said(words, NEGATES if unique else DENIES)
+    if denials > 1 and "and" in words:
+        return None  # `is not included and cannot be added` denies two things
     if names and not unique and not ATTRIBUTES.isdisjoint(words) and "out" not in words and "up" not in words:
         attribute, value = _attribute(words)
         if not numbers and not states and denials % 2 == 0 and 0 < len(value) <= _LONGEST_VALUE:

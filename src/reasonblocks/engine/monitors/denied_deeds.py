@@ -27,7 +27,8 @@ _THING = r"(?:the |your |our )?(?:\w+ )?[`*#'\"]*((?:[\w-]*/)*[\w-]+\.[a-z]{1,5}
 _ENDS = r"(?= yet\b| so far\b| at all\b| itself\b| and\b| so\b|[,.;]?\s*$|[,.;] )"
 _ACTIVE = re.compile(rf"{_OURS} (\w+) {_THING}{_ENDS}", re.IGNORECASE)
 _PASSIVE = re.compile(
-    rf"{_THING} (?:itself )?(?:(?:has|have|is|are|was|were) {_NOT}|(?:has|is|was)n['\u2019]t(?: yet| been)*) (\w+){_ENDS}",
+    rf"{_THING} (?:itself )?(?:(?:has|have|is|are|was|were) {_NOT}|(?:has|is|was)n['\u2019]t(?: yet| been)*) "
+    rf"(\w+){_ENDS}",
     re.IGNORECASE,
 )
 _NO_TESTS = re.compile(
@@ -37,7 +38,9 @@ _NO_TESTS = re.compile(
     re.IGNORECASE,
 )
 _OF_ANY_TESTS = frozenset("existing any of the our its project current available unit test suite all actual".split())
-_AGAIN = frozenset("again after afterwards anew anymore beyond besides else except for further on since under with".split())
+_AGAIN = frozenset(
+    "again after afterwards anew anymore beyond besides else except for further on since under with".split()
+)
 """With one of these a later or another doing is denied."""
 _TRIED = re.compile(r"\b\d+ (?:failed|passed)\b|\b(?:Ran|Found|collected) \d+ (?:items?|tests?)\b|^OK\b", re.MULTILINE)
 _UNDOES = re.compile(r"\b(?:checkout|stash|restore|reset|revert|undo|rm|mv)\b")
@@ -87,17 +90,20 @@ class DeniedDeeds:
         if step.speaks_only:
             return
         command = step.command[:_MOST_READ]
+        file = _file_of(step, command)
+        if not file and _UNDOES.search(command):
+            self._files.clear()
         if step.role.runs:
             words = split(command)
-            if _UNDOES.search(command):
-                self._files.clear()
-            elif any("test" in word for word in words) and _TRIED.search(
-                step.observation[:_LONGEST_RESULT]
-            ):
+            if any("test" in word for word in words) and _TRIED.search(step.observation[:_LONGEST_RESULT]):
                 self._tests = step.index, frozenset(map(stem, words)), step.call_quote()
-        if not step.role.changes or step.failed:
+        if step.failed:
             return
-        file = _file_of(step, command)
+        if not step.role.changes:
+            # Whoever looks at it again may well see that nothing came of it.
+            for key in [key for key in self._records if key[1] in step.given]:
+                del self._records[key]
+            return
         if file:
             self._files[file] = step.index, step.call_quote()
             self._files.move_to_end(file)
@@ -128,14 +134,14 @@ def _bare(thing: str) -> str:
 
 def _deed(verb: str) -> str:
     """A verb as it is compared: `cancelled` is what `cancel` does."""
-    return stem(SAME.get(verb, verb))
+    known = stem(SAME.get(verb, verb))
+    return known[:-1] if known[-1:] == known[-2:-1] else known  # `cancelled`, `shipped`
 
 
 def _file_of(step: StepFeatures, command: str) -> str:
     """The file that a call has written to, if it is certain."""
-    line = command.partition("\n")[0].strip()
-    if step.role.runs:
-        written = _WRITES.search(line)
-        return _bare(written[1]) if written else ""
+    written = _WRITES.search(command.partition("\n")[0].strip())
+    if written:
+        return _bare(written[1])
     paths = [part for part in step.arguments[: 4 * _MOST_READ].split("\n") if "/" in part and _FILE.fullmatch(part)]
     return _bare(paths[0]) if paths else ""

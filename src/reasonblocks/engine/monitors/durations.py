@@ -29,8 +29,10 @@ _TAKES = frozenset(
     "needs on paid post posted process processed reach reaches receive ready receives refunded returned see sent ship "
     "shipped show take takes took wait within".split()
 )
-_OTHER = frozenset("about additional another earlier extra faster later least longer maximum minimum more most "
-                   "original other over prior quicker sooner usual would".split())
+_OTHER = frozenset(
+    "about additional another earlier extra faster later least longer maximum minimum more most "
+    "original other over prior quicker sooner usual would".split()
+)
 _WAYS = word_set("bank card certificate credit debit gift mastercard paypal visa express standard".split())
 """Each of these ways takes a time of its own."""
 _TIMES = word_set("business calendar working day days hour hours week weeks month months within".split())

@@ -1,4 +1,4 @@
-"""A message that stands in an envelope: the one text of a JSON object is what is said, and read as it would be shown."""
+"""A message that stands in an envelope: the one text of a JSON object is what is said, and read as it is shown."""
 
 import msgspec
 

@@ -152,7 +152,11 @@ PHRASES: tuple[tuple[str, str, str], ...] = (
     ("still yet", r"\b(?:still|yet) (?:has|have|needs?) to be\b|\b(?:still|yet) to be\b", "not"),
     ("on", rf"\b{_IS_SWITCHED} (?:\S+ )?on(?= by default|[,.;]|$)", "enabled"),
     ("off", rf"\b{_IS_SWITCHED} (?:\S+ )?off(?= by default|[,.;]|$)", "disabled"),
-    ("up", rf"\b{_IS_UP} up(?= and running| (?:again|all|during|now|since|the whole|throughout)\b|[,.;]|\s*$)", "running"),
+    (
+        "up",
+        rf"\b{_IS_UP} up(?= and running| (?:again|all|during|now|since|the whole|throughout)\b|[,.;]|\s*$)",
+        "running",
+    ),
     ("down", rf"\b{_IS_UP} down(?= (?:again|all|during|now|since|the whole|throughout)\b|[,.;]|\s*$)", "stopped"),
     ("progress underway", r"\b(?:in progress|underway)\b", "running"),
     ("file place", r"\b(?:in place|on file)\b", "present"),

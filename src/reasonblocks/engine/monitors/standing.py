@@ -160,7 +160,10 @@ class _Pair(NamedTuple):
         """Whether a step may have changed the thing, or told of it."""
         question, shared, answer = self.question, self.shared, self.stance.answer
         news = self.stance.ideas & ~word_set(shared) & ~FILLS
-        if event.answered and (event.told(valued=question in _VALUED) & self.held.ideas & ~(ANY_ONE | FILLS)).bit_count() >= _TELLS:
+        if (
+            event.answered
+            and (event.told(valued=question in _VALUED) & self.held.ideas & ~(ANY_ONE | FILLS)).bit_count() >= _TELLS
+        ):
             return True
         if (
             event.changed

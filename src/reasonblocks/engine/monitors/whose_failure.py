@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from .claim_words import CONDITIONS, GUESSES
 from .remarks import Remark
-from .standing import Event, Opposite
 from .stances import names_in
+from .standing import Event, Opposite
 from .words import split
 
 _MOST_STEPS = 20
