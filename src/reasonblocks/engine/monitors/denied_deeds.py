@@ -90,10 +90,10 @@ class DeniedDeeds:
         if step.speaks_only:
             return
         command = step.command[:_MOST_READ]
-        file = _file_of(step, command)
-        if not file and _UNDOES.search(command):
+        file = _file_of(step, command) if step.role.changes else ""
+        if self._files and not file and not step.role.looks and _UNDOES.search(command):
             self._files.clear()
-        if step.role.runs:
+        if step.role.runs and "test" in command:
             words = split(command)
             if any("test" in word for word in words) and _TRIED.search(step.observation[:_LONGEST_RESULT]):
                 self._tests = step.index, frozenset(map(stem, words)), step.call_quote()
@@ -109,7 +109,7 @@ class DeniedDeeds:
             self._files.move_to_end(file)
         elif not step.role.runs:
             deed = _deed(split(step.action)[0]) if split(step.action) else ""
-            for name in step.given:
+            for name in sorted(step.given):
                 if deed and len(name) > 3 and any(map(str.isdigit, name)):
                     self._records[deed, name] = step.index, step.call_quote()
         for kept in (self._files, self._records):

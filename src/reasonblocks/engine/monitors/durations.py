@@ -8,6 +8,7 @@ from collections import deque
 from typing import NamedTuple
 
 from .claim_words import ANY_ONE, CONDITIONS, FILLS
+from .marks import DIGIT
 from .opposites import NEGATES
 from .remarks import Remark
 from .standing import Event, Opposite
@@ -61,7 +62,9 @@ class Durations:
     def next(self, event: Event, remarks: list[Remark]) -> list[Opposite]:
         """Take the next step in: what now takes another time than before."""
         found: list[Opposite] = []
-        now = [last for remark in remarks for last in _lasting(event.at, remark.said.text)]
+        # Most sentences have no digit.
+        counting = [remark.said.text for remark in remarks if remark.said.marks & DIGIT]
+        now = [last for text in counting for last in _lasting(event.at, text)]
         for last in now:
             past = next((held for held in reversed(self._said) if _of_the_same(held, last)), None)
             if past and _exclude(past, last) and not self._told(past, last):

@@ -13,7 +13,7 @@ from .words import split
 _MOST_STEPS = 20
 _MOST_KEPT = 16
 _MINE = r"(?:my|our|the|these|this|those) (?:\w+ ){0,2}?(?:changes?|edits?|fix|modifications?|patch|refactoring|work)"
-_FAILS = re.compile(r"\b(?:break|broke|crash|error|exception|fail|regress)", re.IGNORECASE)
+_FAILS = "break", "broke", "crash", "error", "exception", "fail", "regress"
 _NOT_MINE = re.compile(
     rf"\b(?:unrelated to|independent of|nothing to do with|without|before) (?:any of )?{_MINE}\b"
     rf"|\bnot (?:\w+ )?(?:because of|by|due to|from|related to) (?:any of )?{_MINE}\b|\bpre-?existing\b|\bunrelated\b"
@@ -71,7 +71,10 @@ def _tests(event: Event) -> bool:
 
 
 def _blamed(at: int, text: str) -> _Blamed | None:
-    if not _FAILS.search(text) or text.rstrip()[-1:] == "?":
+    if "_" not in text and "." not in text[:-1]:
+        return None  # as most sentences, it names nothing that could fail
+    lowered = text.lower()
+    if not any(map(lowered.__contains__, _FAILS)) or text.rstrip()[-1:] == "?":
         return None
     mine, other = _IS_MINE.search(text) is not None, _NOT_MINE.search(text) is not None
     if mine == other:
