@@ -373,7 +373,7 @@ _NOTHING_FOUND = _Found((), frozenset(), 0)
 
 def _answer(yes: bool, words: list[str], place: int) -> str:
     negations = sum(map(NEGATIONS.__contains__, words[max(0, place - _NEAR) : place]))
-    following = _NEAR if words[place] == "there" else 3  # `there are currently no ...`
+    following = _NEAR if words[place : place + 1] == ["there"] else 3  # `there are currently no ...`
     negations += not NOTHING_OF_IT.isdisjoint(words[place + 1 : place + following])
     return "yes" if yes ^ (negations % 2 == 1) else "!yes"
 
