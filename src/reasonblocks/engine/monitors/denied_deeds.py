@@ -46,6 +46,7 @@ _TRIED = re.compile(r"\b\d+ (?:failed|passed)\b|\b(?:Ran|Found|collected) \d+ (?
 _UNDOES = re.compile(r"\b(?:checkout|stash|restore|reset|revert|undo|rm|mv)\b")
 _FILE = re.compile(r"(?:[\w.-]*/)*([\w-]+\.[a-z]{1,5})")
 _WRITES = re.compile(r"(?:\bsed -i\b.*\s|\btee\s+|>\s*)((?:[\w.-]*/)*[\w-]+\.[a-z]{1,5})(?:\s*<<.*)?$")
+_RUNS = "run", "ran", "execut", "tried"
 _NEXT = 4
 _LONGEST_RESULT = 20_000
 
@@ -73,11 +74,13 @@ class DeniedDeeds:
         return found
 
     def _denied(self, text: str) -> tuple[int, str] | None:
-        if self._tests and (tests := _NO_TESTS.search(text)) and not _is_limited(text[tests.end() :]):
+        lowered = text.lower()  # most name none of what was done, and need not be taken apart
+        may_test = self._tests and "test" in lowered and any(map(lowered.__contains__, _RUNS))
+        if self._tests and may_test and (tests := _NO_TESTS.search(text)) and not _is_limited(text[tests.end() :]):
             at, ran, quote = self._tests
             which = set(split(" ".join(filter(None, tests.groups())))) - _OF_ANY_TESTS
             return (at, quote) if all(stem(word) in ran for word in which) else None
-        if not (self._files or self._records):
+        if not any(map(lowered.__contains__, self._files)) and not any(name in lowered for _, name in self._records):
             return None
         for verb, thing in _denials(text):
             known = self._files.get(thing) if idea_of(verb) == (DEED, 1) else None
