@@ -29,6 +29,7 @@ from .ongoing import Ongoing
 from .pledges import Check, unkept
 from .reports import Reports
 from .roles import Role, hands_over, holds_results, runs_commands
+from .told_sources import ToldSources
 from .told_trials import ToldTrials
 from .trials import errors_named_in
 from .troubles import owns_trouble
@@ -90,6 +91,7 @@ class _State:
         "_switched_off",
         "_symptom",
         "_there_before",
+        "_told_sources",
         "_told_trials",
         "_unrunnable",
         "_unseen",
@@ -147,12 +149,15 @@ class _State:
         """The newest change of any kind that nothing was run or looked up after."""
         self._ongoing = Ongoing()
         self._reports = Reports()
+        self._told_sources = ToldSources()
         self._told_trials = ToldTrials()
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
         told = self._told_trials.observe(step)
         found = self._found(step) or told or self._reports.observe(step) or self._unkept(step) or self._too_early(step)
+        if found is None and (step.role.ends or step.speaks_only):
+            found = self._told_sources.compare(step, _text_of(step))
         self._remember(step)
         return self._fading.next(found)
 
@@ -286,6 +291,7 @@ class _State:
         if step.speaks_only:
             return
         self._ongoing.observe(step)
+        self._told_sources.take(step)
         role = step.role
         if role.notes or role.ends:
             return
@@ -303,6 +309,8 @@ class _State:
         self._follow(step, role)
         if (role.looks or role.runs) and not shows_own_work(step.arguments):
             self._dismissed = False
+        if role.writes and self._failure is not None and not self._switched_off:
+            self._switched_off = switches_off(step)
         if role.runs:
             if self._change is not None and is_idle(step.arguments, self._changed_words):
                 if tries(step.arguments):
@@ -327,7 +335,6 @@ class _State:
                 self._change = self._idle = None
         elif role.writes:
             self._wrote = True
-            self._switched_off = self._switched_off or (self._failure is not None and switches_off(step))
             if not step.failed and not self._was_found(step):
                 # An editor shows what it wrote by itself; in a shell it was asked for.
                 self._looked = runs_commands(step.action) and (
