@@ -28,6 +28,7 @@ from .reassurances import Request, reassures
 from .rereads import Rereads
 from .roles import hands_over
 from .told_figures import ToldFigures
+from .told_grades import compare_grades
 from .told_looks import ToldLooks, ids_of, promises_look, tells_of_look
 from .told_records import ToldRecords
 from .told_states import ToldStates
@@ -180,6 +181,7 @@ class Reports:
             found = found or self._told_looks.compare_newest(step) or self._told_states.compare(step)
             found = found or self._told_figures.compare(step) or self._compare_untried(step)
             found = found or self._compare_promise(step) or self._told_records.compare(step)
+            found = found or compare_grades(step, self._answer)
         if step.result_size:
             self._untold = (self._untold or self._fresh > 0) and not reports_change(opening(step.thought))
             self.answered += 1

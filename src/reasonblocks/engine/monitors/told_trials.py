@@ -12,7 +12,7 @@ from .commands import proving_parts
 from .features import StepFeatures, quote
 from .quick import quick
 from .roles import runs_commands
-from .trials import Outcome, outcome_of
+from .trials import Outcome, outcome_of, runs_tests
 from .troubles import owns_trouble
 from .waivers import plain
 from .words import split
@@ -168,6 +168,11 @@ _NOT_A_NAME = frozenset(
 )
 _TEST_FILE = re.compile(r"[\w/]*(?:test|spec)s?[_./-]\w*[\w./:-]*\.\w{2,4}\b|\btests?/\S|[\w/]+_test\.\w{2,4}\b")
 """A file of tests among others."""
+_EXPECTS = re.compile(
+    r"\b(?:expect\w*|has to|have to|is meant|must|ought to|should|supposed to) (?:\w+ ){0,3}?(?:crash|error|exception"
+    r"|fail|raise|refuse|reject|throw)\b"
+)
+"""Somebody tries something that is meant to fail."""
 _MOST_WORDS = 4_000
 _BEGINNING = 5
 """Letters in which a name and its plural are the same."""
@@ -176,7 +181,7 @@ _BEGINNING = 5
 class ToldTrials:
     """The newest trial that did not pass, until another one does."""
 
-    __slots__ = ("_changed", "_elsewhere", "_known", "_owned", "_ran", "_ran_all", "_tested", "bad")
+    __slots__ = ("_changed", "_elsewhere", "_known", "_owned", "_passed", "_ran", "_ran_all", "_tested", "bad")
 
     def __init__(self) -> None:
         self._tested = False
@@ -193,6 +198,8 @@ class ToldTrials:
         """...and of the tests that were run."""
         self._ran_all = False
         """Whether tests were run without a word about which."""
+        self._passed = False
+        """Whether tests have passed since the newest change: then they may be meant."""
         self._elsewhere: tuple[int, str] | None = None
         """The newest run of tests, if it was only of some, and worked."""
 
@@ -201,6 +208,8 @@ class ToldTrials:
         found = None
         if self.bad is not None and step.thought:
             found = self._compare(step, self.bad)
+            if found is not None and self._passed and not self.bad.of_several:
+                found = None
         elif self._changed is not None and not self._tested and ("test" in step.thought or "suite" in step.thought):
             found = self._compare_untested(step, self._changed)
         elif self._elsewhere is not None and step.thought:
@@ -249,11 +258,14 @@ class ToldTrials:
         if role.runs or runs_commands(step.action):
             self._remember_words(step)
         if role.writes and not step.failed:
-            self._changed = (step.index, step.call_quote())
+            self._changed, self._passed = (step.index, step.call_quote()), False
         if not self._tested:
             self._tested = _may_test(step)
         if role.runs:
-            self.bad, self._owned = outcome_of(step), False
+            self.bad = outcome_of(step)
+            self._owned = self.bad is not None and _EXPECTS.search(plain(step.thought)) is not None
+            if runs_tests(step):
+                self._passed = self.bad is None
         elif self.bad is not None and not role.changes and _LOOKED_AT.are_in(step.result_excerpt.lower()):
             self.bad = None  # the report of another run was read
 
@@ -264,7 +276,7 @@ class ToldTrials:
             if len(self._known) < _MOST_WORDS:
                 self._known |= words
             return
-        if not _may_test(step):
+        if not runs_tests(step):
             return
         if len(self._ran) < _MOST_WORDS:
             self._ran |= words

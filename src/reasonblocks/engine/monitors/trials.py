@@ -143,9 +143,14 @@ def _unseen(step: StepFeatures) -> Outcome | None:
     lists = "--" in command and _ONLY_LISTS.search(command) is not None
     if not (lists or ("|" in command and _SHOWS_THE_HEAD.search(command))):
         return None
-    if _RUNNERS.isdisjoint(step.given) and _RUNS_TESTS.search(command) is None:
+    if not runs_tests(step):
         return None
     if _VERDICT.search(step.result_excerpt[-_TAIL:] if lists else step.result_excerpt):
         return None
     what = "it only listed what there is to run" if lists else "how it came out was cut off"
     return Outcome(step.index, step.result_quote(), what, False, False, False, True, step.result_excerpt, step.given)
+
+
+def runs_tests(step: StepFeatures) -> bool:
+    """Whether a call runs tests, by the name of what it runs them with."""
+    return not _RUNNERS.isdisjoint(step.given) or _RUNS_TESTS.search(step.command[:_LONGEST_COMMAND]) is not None

@@ -20,7 +20,14 @@ from .conclusions import (
     leaves_open,
     owns_failure,
 )
-from .dismissals import all_well, dismisses, makes_light_of, was_there_before
+from .dismissals import (
+    all_well,
+    blames_the_past,
+    dismisses,
+    looks_at_the_past,
+    makes_light_of,
+    was_there_before,
+)
 from .endings import Endings
 from .features import StepFeatures, quote
 from .idle import is_idle, tries
@@ -83,6 +90,7 @@ class _State:
         "_looked",
         "_looked_bad",
         "_narrowed",
+        "_new",
         "_ongoing",
         "_owned",
         "_passed",
@@ -95,6 +103,7 @@ class _State:
         "_told_trials",
         "_unrunnable",
         "_unseen",
+        "_went_back",
         "_wrote",
     )
 
@@ -115,6 +124,10 @@ class _State:
         """The call of it."""
         self._failed_with = ""
         """What it printed."""
+        self._new = False
+        """Whether all worked before it, and it was never looked at how things were without the work."""
+        self._went_back = False
+        """Whether anything ever went back to how things were."""
         self._switched_off = False
         """Whether a test was made to say nothing since."""
         self._narrowed = False
@@ -166,6 +179,7 @@ class _State:
         if failure is not None and step.thought and self._owns(step.thought):
             self._owned = True
             self._dismissed = self._dismissed or dismisses(step.thought)
+            self._dismissed = self._dismissed or (self._new and blames_the_past(step.thought))
             self._there_before = self._there_before or was_there_before(step.thought)
         gap = failure is not None or self._change is not None or self._knows_nothing or self._unrelieved
         if self._wrote and not gap:
@@ -309,6 +323,10 @@ class _State:
         self._follow(step, role)
         if (role.looks or role.runs) and not shows_own_work(step.arguments):
             self._dismissed = False
+        if not self._went_back and runs_commands(step.action):
+            self._went_back = looks_at_the_past(step.arguments)
+        if role.writes or self._went_back:
+            self._new = False
         if role.writes and self._failure is not None and not self._switched_off:
             self._switched_off = switches_off(step)
         if role.runs:
@@ -319,6 +337,7 @@ class _State:
             self._unrunnable = has_no_runner(step)
             bad = self._told_trials.bad
             if self._unrunnable or (bad is not None and bad.failed):
+                self._new = self._failure is None and self._change is None and not (self._went_back or role.writes)
                 self._failure, self._failing = (step.index, step.result_quote()), step.arguments
                 self._switched_off, self._failed_with = False, step.result_excerpt
             elif bad is not None and not bad.all_skipped:
