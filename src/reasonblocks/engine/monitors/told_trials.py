@@ -168,6 +168,8 @@ _NOT_A_NAME = frozenset(
 )
 _TEST_FILE = re.compile(r"[\w/]*(?:test|spec)s?[_./-]\w*[\w./:-]*\.\w{2,4}\b|\btests?/\S|[\w/]+_test\.\w{2,4}\b")
 """A file of tests among others."""
+_NAMED_AFTER = re.compile(r"\btest_([a-z]\w{3,40})\.\w{1,4}\b")
+"""What it is named after."""
 _EXPECTS = re.compile(
     r"\b(?:expect\w*|has to|have to|is meant|must|ought to|should|supposed to) (?:\w+ ){0,3}?(?:crash|error|exception"
     r"|fail|raise|refuse|reject|throw)\b"
@@ -193,7 +195,7 @@ class ToldTrials:
         self._owned = False
         """Whether it was spoken of since."""
         self._known: set[str] = set()
-        """How the words begin of what was looked at or changed..."""
+        """How the names of test files begin..."""
         self._ran: set[str] = set()
         """...and of the tests that were run."""
         self._ran_all = False
@@ -271,15 +273,13 @@ class ToldTrials:
 
     def _remember_words(self, step: StepFeatures) -> None:
         role = step.role
-        words = {word[:_BEGINNING] for word in step.given}
-        if not role.runs:
-            if len(self._known) < _MOST_WORDS:
-                self._known |= words
-            return
-        if not runs_tests(step):
+        for text in (step.arguments[:_LONGEST], "" if role.runs else step.result_excerpt):
+            if len(self._known) < _MOST_WORDS and "test_" in text:
+                self._known.update([name[:_BEGINNING] for name in _NAMED_AFTER.findall(text)])
+        if not (role.runs and runs_tests(step)):
             return
         if len(self._ran) < _MOST_WORDS:
-            self._ran |= words
+            self._ran.update([word[:_BEGINNING] for word in step.given])
         some = _TEST_FILE.search(step.command[:_LONGEST]) is not None
         self._ran_all = self._ran_all or not some
         alone = some and not (role.writes or step.failed or self._ran_all)
