@@ -208,3 +208,25 @@ def test_a_failure_that_was_meant(readings: Readings) -> None:
     assert (
         NAME not in readings([EDIT, GREEN, meant, shell("cat lib/p.py", "x", "All existing tests passed.")])[-1].fired
     )
+
+
+WITHOUT_A_CALL = (
+    ("I can move the visit to Friday. Shall I go ahead?", "Your visit stands at Friday now."),
+    ("I'd need to extend the lease by a week. Does that work?", "The lease runs a week longer."),
+    ("I will archive the twelve files. Is that all right?", "The twelve files have found a new home."),
+)
+
+
+@pytest.mark.parametrize(("offer", "told"), WITHOUT_A_CALL)
+def test_what_was_agreed_to_is_told_without_a_call(offer: str, told: str, readings: Readings) -> None:
+    """The offer may be a question of its own."""
+    made = call("update_record", '{"ok": true, "state": "confirmed"}', id="R70012")
+    assert NAME in readings([HELLO, ROOMS, say(offer, "Yes, please."), say(told, "Thanks.")])[-1].fired
+    assert NAME not in readings([HELLO, ROOMS, say(offer, "Yes, please."), made, say(told, "Thanks.")])[-1].fired
+
+
+def test_what_others_have_done_is_no_report(readings: Readings) -> None:
+    """A regret tells that it failed."""
+    failed = call("book_room", "Error: not free", error=True, room="R70012")
+    told = say("Sorry, someone else has just booked the Garden Suite.", "Oh no.")
+    assert NAME not in readings([HELLO, ROOMS, AGREED, failed, told])[-1].fired

@@ -36,7 +36,8 @@ _ADVERBS = frozenset("now just also already both successfully been fully all sin
 _MOST_ADVERBS = 4
 _NOT_REPORTED = quick_phrases(
     "after, already, as soon as, attempted, before, can be, cannot, could, couldn't, earlier, every, fail*, if",
-    "it seems, not, now that, once, previously, reject*, tried, unable, unfortunately, unless, until, when",
+    "it seems, not, now that, once, previously, reject*, tried, unable, unfortunately, unless, until, when, another customer, another guest",
+    "another passenger, somebody, someone",
     "whether, will be, would, you have, you've",
 )
 _ALL_OF_IT = phrases(

@@ -86,6 +86,11 @@ _MAKES_A_DIFFERENCE = re.compile(
     re.IGNORECASE,
 )
 """With one of these a message may tell of what was not done."""
+_REGRETS = re.compile(
+    r"\W{0,4}(?:(?:i|we)(?:['\u2019]m|['\u2019]re| am| are) )?(?:\w+ )?(?:afraid|sorry)\b(?! (?:about|for)\b)",
+    re.IGNORECASE,
+)
+"""It begins with a regret, other than about a delay or the like."""
 _BEGINNING = 400
 _BEGINNING_OF_REPORT = 200
 _LONGEST_REFUSAL = 300
@@ -415,7 +420,7 @@ class Reports:
 
 def _owns(lead: str) -> bool:
     """Whether a message begins with what went wrong, or is not so."""
-    return owns_failure(lead) or denies(lead) or tells_of_failure(lead)
+    return owns_failure(lead) or denies(lead) or tells_of_failure(lead) or _REGRETS.match(lead) is not None
 
 
 def _disputes(said: str) -> bool:
