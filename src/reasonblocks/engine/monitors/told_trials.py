@@ -183,7 +183,7 @@ _BEGINNING = 5
 class ToldTrials:
     """The newest trial that did not pass, until another one does."""
 
-    __slots__ = ("_changed", "_elsewhere", "_known", "_owned", "_passed", "_ran", "_ran_all", "_tested", "bad")
+    __slots__ = ("_changed", "_elsewhere", "_known", "_owned", "_ran", "_ran_all", "_tested", "bad")
 
     def __init__(self) -> None:
         self._tested = False
@@ -200,8 +200,6 @@ class ToldTrials:
         """...and of the tests that were run."""
         self._ran_all = False
         """Whether tests were run without a word about which."""
-        self._passed = False
-        """Whether tests have passed since the newest change: then they may be meant."""
         self._elsewhere: tuple[int, str] | None = None
         """The newest run of tests, if it was only of some, and worked."""
 
@@ -210,8 +208,6 @@ class ToldTrials:
         found = None
         if self.bad is not None and step.thought:
             found = self._compare(step, self.bad)
-            if found is not None and self._passed and not self.bad.of_several:
-                found = None
         elif self._changed is not None and not self._tested and ("test" in step.thought or "suite" in step.thought):
             found = self._compare_untested(step, self._changed)
         elif self._elsewhere is not None and step.thought:
@@ -260,14 +256,12 @@ class ToldTrials:
         if role.runs or runs_commands(step.action):
             self._remember_words(step)
         if role.writes and not step.failed:
-            self._changed, self._passed = (step.index, step.call_quote()), False
+            self._changed = (step.index, step.call_quote())
         if not self._tested:
             self._tested = _may_test(step)
         if role.runs:
             self.bad = outcome_of(step)
             self._owned = self.bad is not None and _EXPECTS.search(plain(step.thought)) is not None
-            if runs_tests(step):
-                self._passed = self.bad is None
         elif self.bad is not None and not role.changes and _LOOKED_AT.are_in(step.result_excerpt.lower()):
             self.bad = None  # the report of another run was read
 
