@@ -5,6 +5,7 @@ import re
 from ..answers import Evidence
 from .base import Reading
 from .features import StepFeatures, quote
+from .roles import runs_commands
 from .waivers import plain
 
 _NAME = "verification_skip"
@@ -53,7 +54,7 @@ class ToldSources:
     def take(self, step: StepFeatures) -> None:
         """Take a call in."""
         role = step.role
-        if role.notes or role.ends or role.writes or not step.result_size:
+        if role.notes or role.ends or role.writes or not step.result_size or runs_commands(step.action):
             return
         may_deny = step.result_size <= _LONGEST_DENIAL and not (role.runs or _DENYING.isdisjoint(step.heard))
         if not (may_deny or self._open):

@@ -114,8 +114,7 @@ _IN_PASSED = (
     "prove",
     "work",
     "did",
-    " of ",
-    "/",
+    "breaks no",
     "does the job",
     "like a charm",
 )
@@ -295,7 +294,7 @@ def _is_a_test(call: str) -> bool:
 
 def _passed(thought: str, bad: Outcome) -> str | None:
     """The sentence that says of the trial that it passed, unless a failure is owned beside it."""
-    if not any(map(thought.lower().__contains__, _IN_PASSED)):
+    if not (thought[:1].isdigit() or any(map(thought.lower().__contains__, _IN_PASSED))):
         return None
     told = _CODE.sub(" ", thought[:_LONGEST]) if "```" in thought else thought[:_LONGEST]
     parts = [part for part in _SENTENCES.split(told) if part.strip()]
