@@ -107,6 +107,8 @@ _GOES_BACK = re.compile(
     r"|stash|switch|worktree)\b|\bHEAD\b"
     r"|\borigin/|\bpip3? (?:download|install)\b|\bsite-packages\b|\.orig\b|\.bak\b|\bpatch -R\b"
 )
+_IN_GOES_BACK = ("git ", "HEAD", "origin/", "pip", "site-packages", ".orig", ".bak", "patch -R")
+_LONGEST_COMMAND = 2_000
 _REASON = re.compile(
     r"\b(?:because|caused by|due to|expects?|fails? (?:for|since|with)|needs?|relies|requires?|since|until|which is)\b"
     r"|\b(?:apart|aside) from\b|\b(?:could not|couldn't|don't know|except|incomplete|not (?:complete|done|finished)"
@@ -202,7 +204,7 @@ def blames_the_past(text: str) -> bool:
 
 def looks_at_the_past(command: str) -> bool:
     """Whether a command goes back to, or shows, what was there before the work."""
-    return _GOES_BACK.search(command) is not None
+    return any(map(command.__contains__, _IN_GOES_BACK)) and _GOES_BACK.search(command[:_LONGEST_COMMAND]) is not None
 
 
 def _sure_without_trial(text: str) -> bool:

@@ -300,7 +300,7 @@ def _passed(thought: str, bad: Outcome) -> str | None:
     parts = [part for part in _SENTENCES.split(told) if part.strip()]
     for place, part in enumerate(parts):
         said = plain(part)
-        if not (_tells(_TESTS_PASSED, said) or (bad.plain_to_see and _is_told_to_work(said, bad))):
+        if not (_tells(_TESTS_PASSED, said) or (_is_told_to_work(said, bad) and bad.plain_to_see)):
             continue
         if (bad.of_several and _PART.search(part)) or _is_of_another(part, bad):
             continue
