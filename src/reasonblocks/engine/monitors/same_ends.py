@@ -1,0 +1,153 @@
+"""One thing that is called for in one spelling after the other, and each time comes to the same.
+
+What the calls have in common is the thing, and what one has more than another is the way to it: an option, a folder, a
+part of an address. So the shortest of them is in all the others; where each names something that no other does, they
+are many things, however alike what comes of them. A result counts as the same if it is, but for an echo of the call.
+"""
+
+import re
+
+import msgspec
+
+from ..answers import Evidence
+from .base import Reading
+from .features import StepFeatures
+from .waiting import waits
+from .words import WordSet, alike, number_set, size, token_set
+
+_FEWEST, _FEWEST_IN_TURNS = 4, 5
+"""Calls that are too many: one after the other, and with others in between."""
+_SCORES = (0.68, 0.8, 0.9)
+_MOST, _MOST_ROWS, _NEAR = 8, 3, 3
+"""Calls that are shown, things that are kept in mind, and steps from one call to the next one for it."""
+_LONGEST_COMMAND = 600
+_SAYS_WHY, _SAYS_MUCH = 3, 20
+"""Words of a result that says what is wrong, and of one that no two things have in common."""
+_SAME_END = 0.85
+"""Of the words of two results."""
+_NEWS = 1
+"""Words of a result that says nothing new."""
+_THE_THING, _PART_OF_IT = 0.85, 0.5
+"""Of the shortest call, what is in all of them; and where the result says much."""
+_WITHOUT_OBJECT = re.compile(r"(?:^|[\s;&|(])(?:cd\s+\S+\s*(?:&&|;)|sudo|bash|sh|env|time)(?=\s)|\d?>&?\s?\S+|\s--?\w[\w-]*")
+"""What says how something is run, and where from."""
+_HOST = re.compile(r"\b[a-z]{2,10}://[^\s/\"']{1,200}(?=/\w)", re.IGNORECASE)
+"""Where something is read says little about what."""
+_TOKEN = re.compile(r"\w[\w.\-]*\w|\w")
+_MONITOR = "semantic_loop"
+
+
+class _Row(msgspec.Struct, gc=False):
+    """Calls for one thing."""
+
+    tool: bytes
+    steps: list[int]
+    calls: set[bytes]
+    core: frozenset[str]
+    """What is in all the calls..."""
+    shortest: frozenset[str]
+    """...and the one that says least besides."""
+    end: WordSet
+    """The words of what came of the last one..."""
+    ends: WordSet
+    """...and of all of them, with their figures."""
+    failed: bool
+    gaps: bool
+    """Whether there was something else in between."""
+    quote: str
+
+
+class SameEnds:
+    """The calls for one thing that came to the same, since something was changed."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self) -> None:
+        self._rows: list[_Row] = []
+
+    def observe(self, step: StepFeatures) -> Reading | None:
+        """Take the next step in; what is found if it is one call too many."""
+        role = step.role
+        if step.speaks_only:
+            if step.observation:
+                self._rows = []
+            return None
+        if role.notes:
+            return None
+        if (role.changes and not step.failed) or role.waits or (not step.failed and waits(step)):
+            self._rows = []
+            return None
+        end = step.result_words & ~step.given_words
+        if size(step.result_words) < _SAYS_WHY or len(step.command) > _LONGEST_COMMAND:
+            return None
+        for row in self._rows:
+            if step.index - row.steps[-1] <= _NEAR and self._goes_on(row, step, end):
+                return _found(row, step)
+        self._rows = [*self._rows[1 - _MOST_ROWS :], _begin(step, end)]
+        return None
+
+    def _goes_on(self, row: _Row, step: StepFeatures, end: WordSet) -> bool:
+        """Whether a call is one more of a row, which takes it in then."""
+        if step.tool != row.tool or step.failed is not row.failed:
+            return False
+        if alike(end | step.given_words, row.end | step.given_words) < _SAME_END:
+            return False
+        figures = step.result_numbers & ~number_set(step.given)
+        if size(end & ~row.ends) > _NEWS or (figures & ~row.ends and not step.failed):
+            return False
+        tokens = _tokens(step)
+        core = row.core & tokens
+        shortest = tokens if len(tokens) < len(row.shortest) else row.shortest
+        if not _is_one_thing(core, shortest, not step.failed and size(end) >= _SAYS_MUCH):
+            return False
+        row.gaps |= step.index > row.steps[-1] + 1
+        row.steps = [*row.steps[1 - _MOST :], step.index]
+        if len(row.calls) < _MOST:
+            row.calls.add(step.call)
+        row.core, row.shortest = core, shortest
+        row.end = end
+        row.ends |= end | step.result_numbers
+        return True
+
+
+def _begin(step: StepFeatures, end: WordSet) -> _Row:
+    tokens = _tokens(step)
+    return _Row(
+        tool=step.tool,
+        steps=[step.index],
+        calls={step.call},
+        core=tokens,
+        shortest=tokens,
+        end=end,
+        ends=end | step.result_numbers,
+        failed=step.failed,
+        gaps=False,
+        quote=step.call_quote(),
+    )
+
+
+def _is_one_thing(core: frozenset[str], shortest: frozenset[str], says_much: bool) -> bool:
+    if not core:
+        return False
+    if says_much:
+        return any(map(_is_name, core)) or len(core) >= _PART_OF_IT * len(shortest)
+    return len(core) >= _THE_THING * len(shortest) and not any(map(_is_name, shortest - core))
+
+
+def _is_name(token: str) -> bool:
+    """Whether it names a certain thing: a file, an id, a number."""
+    return not token.isalpha()
+
+
+def _tokens(step: StepFeatures) -> frozenset[str]:
+    text = _WITHOUT_OBJECT.sub(" ", _HOST.sub(" ", step.command)).replace("\\n", " ")
+    return frozenset([token.lower() for token in _TOKEN.findall(text)])
+
+
+def _found(row: _Row, step: StepFeatures) -> Reading | None:
+    over = len(row.steps) - (_FEWEST_IN_TURNS if row.gaps else _FEWEST)
+    if over < 0 or len(row.calls) < 2:
+        return None  # the very same call is for others to see, and may wait for something
+    reason = f"The same was called for {len(row.steps)} times, spelt in other ways, and each time came to the same."
+    quotes = [text for text in (row.quote, step.call_quote(), step.result_quote()) if text]
+    return Reading(_SCORES[min(over, len(_SCORES) - 1)], Evidence(_MONITOR, reason, list(row.steps), quotes))
