@@ -12,8 +12,9 @@ import msgspec
 from ..answers import Evidence
 from .base import Reading
 from .features import StepFeatures
+from .roles import runs_commands
 from .waiting import waits
-from .words import WordSet, alike, number_set, size, token_set
+from .words import WordSet, alike, number_set, size, split
 
 _FEWEST, _FEWEST_IN_TURNS = 4, 5
 """Calls that are too many: one after the other, and with others in between."""
@@ -23,6 +24,8 @@ _MOST, _MOST_ROWS, _NEAR = 8, 3, 3
 _LONGEST_COMMAND = 600
 _SAYS_WHY, _SAYS_MUCH = 3, 20
 """Words of a result that says what is wrong, and of one that no two things have in common."""
+_ALL_AS_IT_WAS = 8
+"""Words of what a change shows, if it shows that it has changed nothing."""
 _SAME_END = 0.85
 """Of the words of two results."""
 _NEWS = 1
@@ -47,6 +50,8 @@ class _Row(msgspec.Struct, gc=False):
     """What is in all the calls..."""
     shortest: frozenset[str]
     """...and the one that says least besides."""
+    names: frozenset[str]
+    """What of all of them names a certain thing: a file, an id, a number, whatever has a capital letter."""
     end: WordSet
     """The words of what came of the last one..."""
     ends: WordSet
@@ -74,15 +79,20 @@ class SameEnds:
             return None
         if role.notes:
             return None
-        if (role.changes and not step.failed) or role.waits or (not step.failed and waits(step)):
+        changes = role.changes and not step.failed
+        if (changes and (role.writes or runs_commands(step.action))) or role.waits or (not step.failed and waits(step)):
             self._rows = []
             return None
         end = step.result_words & ~step.given_words
-        if size(step.result_words) < _SAYS_WHY or len(step.command) > _LONGEST_COMMAND:
+        if size(step.result_words) < (_ALL_AS_IT_WAS if changes else _SAYS_WHY) or len(step.command) > _LONGEST_COMMAND:
+            if changes:
+                self._rows = []
             return None
         for row in self._rows:
             if step.index - row.steps[-1] <= _NEAR and self._goes_on(row, step, end):
                 return _found(row, step)
+        if changes:
+            self._rows = []
         self._rows = [*self._rows[1 - _MOST_ROWS :], _begin(step, end)]
         return None
 
@@ -95,29 +105,31 @@ class SameEnds:
         figures = step.result_numbers & ~number_set(step.given)
         if size(end & ~row.ends) > _NEWS or (figures & ~row.ends and not step.failed):
             return False
-        tokens = _tokens(step)
+        tokens, names = _tokens(step)
         core = row.core & tokens
         shortest = tokens if len(tokens) < len(row.shortest) else row.shortest
-        if not _is_one_thing(core, shortest, not step.failed and size(end) >= _SAYS_MUCH):
+        names |= row.names
+        if not _is_one_thing(core, shortest, names, not step.failed and size(end) >= _SAYS_MUCH):
             return False
         row.gaps |= step.index > row.steps[-1] + 1
         row.steps = [*row.steps[1 - _MOST :], step.index]
         if len(row.calls) < _MOST:
             row.calls.add(step.call)
-        row.core, row.shortest = core, shortest
+        row.core, row.shortest, row.names = core, shortest, names
         row.end = end
         row.ends |= end | step.result_numbers
         return True
 
 
 def _begin(step: StepFeatures, end: WordSet) -> _Row:
-    tokens = _tokens(step)
+    tokens, names = _tokens(step)
     return _Row(
         tool=step.tool,
         steps=[step.index],
         calls={step.call},
         core=tokens,
         shortest=tokens,
+        names=names,
         end=end,
         ends=end | step.result_numbers,
         failed=step.failed,
@@ -126,22 +138,30 @@ def _begin(step: StepFeatures, end: WordSet) -> _Row:
     )
 
 
-def _is_one_thing(core: frozenset[str], shortest: frozenset[str], says_much: bool) -> bool:
+def _is_one_thing(
+    core: frozenset[str], shortest: frozenset[str], names: frozenset[str], says_much: bool
+) -> bool:
     if not core:
         return False
+    named = not core.isdisjoint(names)
     if says_much:
-        return any(map(_is_name, core)) or len(core) >= _PART_OF_IT * len(shortest)
-    return len(core) >= _THE_THING * len(shortest) and not any(map(_is_name, shortest - core))
+        return named or len(core) >= _PART_OF_IT * len(shortest)
+    if not names.isdisjoint(shortest - core):
+        return False
+    return len(core) >= (_PART_OF_IT if named else _THE_THING) * len(shortest)
 
 
-def _is_name(token: str) -> bool:
-    """Whether it names a certain thing: a file, an id, a number."""
-    return not token.isalpha()
-
-
-def _tokens(step: StepFeatures) -> frozenset[str]:
+def _tokens(step: StepFeatures) -> tuple[frozenset[str], frozenset[str]]:
+    """The words of a call in small letters, and those of them that name something."""
     text = _WITHOUT_OBJECT.sub(" ", _HOST.sub(" ", step.command)).replace("\\n", " ")
-    return frozenset([token.lower() for token in _TOKEN.findall(text)])
+    tokens: list[str] = []
+    names: list[str] = []
+    for token in _TOKEN.findall(text):
+        parts = split(token)
+        tokens += parts
+        if not token.isalpha() or not token.islower():
+            names += parts
+    return frozenset(tokens), frozenset(names)
 
 
 def _found(row: _Row, step: StepFeatures) -> Reading | None:

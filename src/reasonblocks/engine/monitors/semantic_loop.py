@@ -20,6 +20,8 @@ from .exchanges import Exchanges
 from .failing import Failing
 from .features import StepFeatures, quote
 from .idle_changes import IdleChanges
+from .notices import Notices
+from .pondering import Pondering
 from .promises import Promises
 from .repetition import SAME_FINDINGS, repetition, same_call, same_result
 from .roles import runs_commands
@@ -76,6 +78,8 @@ class _State:
         "_fading",
         "_failing",
         "_idle_changes",
+        "_notices",
+        "_pondering",
         "_promises",
         "_same_ends",
         "_shown_again",
@@ -94,6 +98,8 @@ class _State:
         self._exchanges = Exchanges()
         self._failing = Failing()
         self._idle_changes = IdleChanges()
+        self._notices = Notices()
+        self._pondering = Pondering()
         self._promises = Promises()
         self._same_ends = SameEnds()
         self._shown_again = ShownAgain()
@@ -114,6 +120,8 @@ class _State:
             self._exchanges,
             self._shown_again,
             self._same_ends,
+            self._notices,
+            self._pondering,
             self._idle_changes,
         )
         other = max([found for one in others if (found := one.observe(step))], key=_score, default=None)
