@@ -26,13 +26,14 @@ _MOST_NEW = 2
 _SAME = 0.6
 """Of the words of a question, where nothing in it names a certain thing."""
 _FEWEST_WORDS = 2
-AROUND = word_set(
+WORDS_AROUND = (
     "able aim answer ask attempt back begin case check clarify come confirm could double detail do ensure find first "
     "function get give go have help hold inform kindly know learn let like make may mean minute moment more need next "
     "now please possible proceed provide question quick reply report request result return run see send share show "
     "start state sure take tell test thank thanks time tool trouble try understand use verify want way whether "
     "would".split()
 )
+AROUND = word_set(WORDS_AROUND)
 """With which anybody is asked for anything."""
 _MOST = 8
 _MONITOR = "semantic_loop"

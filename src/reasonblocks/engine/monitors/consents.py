@@ -54,14 +54,15 @@ _AGREES = re.compile(
     re.IGNORECASE,
 )
 _DENIES = re.compile(r"\b(?:but|cannot|instead|never|no|not)\b|n['\u2019]t\b", re.IGNORECASE)
-SAYS_YES = word_set(
+WORDS_SAYS_YES = (
     "absolutely affirmative again agree agreed ahead already alright applied apply approve approved asked before "
     "certain certainly change changed confirm confirmed consent correct definitely exactly fine goes going good "
     "granted great indeed just okay perfect please proceed really right said same sounds still sure thank thanks "
     "that told want wanted yeah yep yes yup".split()
 )
+SAYS_YES = word_set(WORDS_SAYS_YES)
 """Of which a yes is made, in whatever length."""
-ASKS_FOR_IT = word_set(
+WORDS_ASKS_FOR_IT = (
     "absolutely act action agree agreed agreement ahead alright applied apply approval approve authorise "
     "authorization authorize before begin bless blessing carried carry certain change comfortable complete "
     "confirm confirmation consent continue correct done double explicit explicitly final finalise finalize formal "
@@ -70,6 +71,7 @@ ASKS_FOR_IT = word_set(
     "record request right safe sake say start started step submit sure thank thanks think through understand "
     "understood update verify want whole wish word yes".split()
 )
+ASKS_FOR_IT = word_set(WORDS_ASKS_FOR_IT)
 """Of which a question for consent is made, whatever it is about."""
 
 

@@ -12,13 +12,13 @@ from itertools import chain
 from operator import or_
 
 from ..answers import Evidence
-from .announcements import ABOUT_SAYING
-from .asked_again import AROUND
-from .asking import ABOUT_TELLING
+from .announcements import WORDS_ABOUT_SAYING
+from .asked_again import WORDS_AROUND
+from .asking import WORDS_ABOUT_TELLING
 from .base import Reading
-from .consents import ASKS_FOR_IT, SAYS_YES
+from .consents import WORDS_ASKS_FOR_IT, WORDS_SAYS_YES
 from .features import StepFeatures, quote
-from .lexicon import OF_ANY_TASK
+from .lexicon import OF_ANY_TASK, stem
 from .quick import lower
 from .standstill import TAKES_LEAVE, states
 from .words import WordSet, size, split, word_set
@@ -34,18 +34,22 @@ _LONGEST_ANSWER = 40
 """Words of an answer that may hold nothing new."""
 _SHORT_ANSWER = 20
 """Words of an answer that only grants or repeats something, in whatever words."""
+_STATED = 1
+"""Mere statements that count like the others: more of them are for another monitor to see."""
 _NEWS, _NEWS_BESIDE_A_YES = 1, 4
 """Words of an answer that nobody had used yet: a figure of speech perhaps."""
-_IN_COMMON, _OTHER, _FRESH = 0.3, 0.5, 0.4
+_IN_COMMON, _OTHER, _FRESH = 0.3, 0.5, 0.5
 """Of what a message names: what the others named, what is known of other things, and what nobody had named."""
-_COURTESY = word_set(
+_COURTESY = (
     "afraid anything apologies apologise apologize appreciate away bit frustrate frustrating frustration glad great "
     "happy inconvenience kind left little long meantime patience pleasure problem soon sorry today unfortunately "
-    "welcome worry".split()
+    "welcome worry"
 )
-_AROUND_A_MATTER = AROUND | ABOUT_TELLING | ABOUT_SAYING | SAYS_YES | ASKS_FOR_IT | _COURTESY
-"""With which anything is told or asked."""
-_NO_NEWS = _AROUND_A_MATTER | word_set(OF_ANY_TASK.split())
+_AROUND_A_MATTER = frozenset(
+    map(stem, chain(WORDS_AROUND, WORDS_ABOUT_TELLING, WORDS_ABOUT_SAYING, WORDS_ASKS_FOR_IT, _COURTESY.split()))
+)
+"""With which anything is told or asked: the stems one by one, for a set of so many would have a place for any word."""
+_NO_NEWS = _AROUND_A_MATTER | frozenset(map(stem, chain(WORDS_SAYS_YES, OF_ANY_TASK.split())))
 _GRANTS = re.compile(r"\W*(?:again|as i|i (?:already|just)|ok|okay|same|still|sure|yeah|yep|yes|yup)\b", re.IGNORECASE)
 _CODE_NAME = re.compile(r"\w+_\w+")
 """What is named like this is one thing, and another one is another."""
@@ -59,7 +63,7 @@ _MONITOR = "semantic_loop"
 class Exchanges:
     """The messages in a row that are about one matter."""
 
-    __slots__ = ("_codes", "_heard", "_named", "_quote", "_recent", "_steps")
+    __slots__ = ("_codes", "_heard", "_named", "_quote", "_recent", "_stated", "_steps")
 
     def __init__(self) -> None:
         self._steps: list[int] = []
@@ -69,6 +73,8 @@ class Exchanges:
         self._heard: WordSet = 0
         """...and the answers."""
         self._codes: frozenset[str] = frozenset()
+        self._stated = 0
+        """Messages that ask for nothing."""
         self._recent: deque[tuple[WordSet, ...]] = deque(maxlen=_RECENT)
         """What was said and read; put together only where it is asked for, for that is seldom."""
 
@@ -94,7 +100,8 @@ class Exchanges:
         self._named |= matter
         self._heard |= step.result_words | step.result_numbers
         self._codes |= codes
-        over = len(self._steps) - _FEWEST
+        self._stated += _merely_states(step)
+        over = len(self._steps) - self._stated - _FEWEST + (0 < self._stated <= _STATED)
         if over < 0:
             return None
         reason = f"{len(self._steps)} messages in a row are about the same matter, and no answer held anything new."
@@ -103,10 +110,11 @@ class Exchanges:
 
     def _begin(self, step: StepFeatures, matter: WordSet, codes: frozenset[str]) -> None:
         known = self._known()
-        begins = matter and _is_about_one_matter(step, matter) and _holds_nothing_new(step, known)
+        begins = matter and not _merely_states(step) and _is_about_one_matter(step, matter) and _holds_nothing_new(step, known)
         self._steps = [step.index] if begins else []
         self._quote = step.thought_quote()
         self._named, self._heard, self._codes = matter, step.result_words | step.result_numbers, codes
+        self._stated = 0
 
     def _known(self) -> WordSet:
         return reduce(or_, chain.from_iterable(self._recent), 0)
@@ -127,26 +135,27 @@ class Exchanges:
 
 
 def _is_about_one_matter(step: StepFeatures, matter: WordSet) -> bool:
-    """Whether a message may be one of those that are given again; a statement is for another monitor to see."""
-    if size(matter) > _MOST_SAID or (states(step) and not step.thought_words & _ASKS):
-        return False
-    return not TAKES_LEAVE.are_in(lower(step.thought))
+    """Whether a message may be one of those that are given again."""
+    return size(matter) <= _MOST_SAID and not TAKES_LEAVE.are_in(lower(step.thought))
+
+
+def _merely_states(step: StepFeatures) -> bool:
+    return states(step) and not step.thought_words & _ASKS
 
 
 def _holds_nothing_new(step: StepFeatures, known: WordSet) -> bool:
     if len(step.heard) > _LONGEST_ANSWER or step.result_numbers & ~(known | step.thought_numbers):
         return False
-    news = size(step.result_words & ~(_NO_NEWS | known | step.thought_words))
+    heard = word_set([word for word in step.heard if stem(word) not in _NO_NEWS])
+    news = size(heard & ~(known | step.thought_words))
     grants = len(step.heard) <= _SHORT_ANSWER and _GRANTS.match(step.observation) is not None
     return news <= (_NEWS_BESIDE_A_YES if grants else _NEWS)
 
 
 def _matter(step: StepFeatures) -> WordSet:
     """What a message names."""
-    words, thought = step.thought_words, step.thought
-    if thought[:1] == "{":
-        words = word_set(split(_FIELD.sub(" ", thought)))
-    return (words & ~_AROUND_A_MATTER) | step.thought_numbers
+    words = split(_FIELD.sub(" ", step.thought)) if step.thought[:1] == "{" else step.said
+    return word_set([word for word in words if stem(word) not in _AROUND_A_MATTER]) | step.thought_numbers
 
 
 def _codes(message: str) -> frozenset[str]:

@@ -20,7 +20,7 @@ _LONGEST = 600
 """Characters of a thought that puts one question."""
 _FEWEST_WORDS = 3
 """Words of a thought that is about something."""
-_SAME = 0.4
+_SAME, _FEWEST_SAME = 0.3, 3
 """Of the words of a thought, those that the ones before it had."""
 _MOST = 8
 _ASKS = re.compile(
@@ -54,7 +54,7 @@ class Pondering:
         if size(about) < _FEWEST_WORDS or _ASKS.search(text) is None:
             self._steps = []
             return None
-        if self._steps and not _SAME * size(about) <= size(about & self._words):
+        if self._steps and size(about & self._words) < max(_FEWEST_SAME, _SAME * size(about)):
             self._steps = []
         if not self._steps:
             self._quote, self._words = quote(text), 0
