@@ -34,6 +34,8 @@ _LONGEST_ANSWER = 40
 """Words of an answer that may hold nothing new."""
 _SHORT_ANSWER = 20
 """Words of an answer that only grants or repeats something, in whatever words."""
+_FEW, _FEW_FRESH = 3, 2
+"""Words of a message that names one thing and little else, and the words that may be new in any."""
 _STATED = 1
 """Mere statements that count like the others: more of them are for another monitor to see."""
 _NEWS, _NEWS_BESIDE_A_YES = 1, 4
@@ -55,6 +57,8 @@ _CODE_NAME = re.compile(r"\w+_\w+")
 """What is named like this is one thing, and another one is another."""
 _ASKS = word_set("agree agreement answer approval approve authorise authorize confirm consent permission reply".split())
 """With one of these something is asked for, however it is put."""
+_IN_VAIN = frozenset("again already change changed did done same still tried".split())
+"""With one of these somebody answers who was told to do something, or knows it all."""
 _FIELD = re.compile(r"\"\w+\"\s?:")
 """The name of a field, where a message is a record."""
 _MONITOR = "semantic_loop"
@@ -110,11 +114,11 @@ class Exchanges:
 
     def _begin(self, step: StepFeatures, matter: WordSet, codes: frozenset[str]) -> None:
         known = self._known()
-        begins = matter and not _merely_states(step) and _is_about_one_matter(step, matter) and _holds_nothing_new(step, known)
+        begins = matter > 0 and _is_about_one_matter(step, matter) and _holds_nothing_new(step, known)
         self._steps = [step.index] if begins else []
         self._quote = step.thought_quote()
         self._named, self._heard, self._codes = matter, step.result_words | step.result_numbers, codes
-        self._stated = 0
+        self._stated = int(begins and _merely_states(step))
 
     def _known(self) -> WordSet:
         return reduce(or_, chain.from_iterable(self._recent), 0)
@@ -123,13 +127,13 @@ class Exchanges:
         if not _is_about_one_matter(step, matter) or (self._codes and codes - self._codes):
             return False
         common = size(matter & (self._named | self._heard))
-        if common < max(min(2, size(matter)), _IN_COMMON * size(matter)) or not common:
+        if common < max(1 if size(matter) <= _FEW else 2, _IN_COMMON * size(matter)):
             return False
         known = self._known()
         unnamed = matter & ~(self._named | self._heard)
         if step.thought_numbers & ~known or size(unnamed & known) > _OTHER * size(matter):
             return False  # what is known and was not named is another thing; a new word is one more for the same
-        if size(unnamed & ~known) > _FRESH * size(matter):
+        if size(unnamed & ~known) > max(_FEW_FRESH, _FRESH * size(matter)):
             return False
         return _holds_nothing_new(step, known)
 
@@ -140,7 +144,7 @@ def _is_about_one_matter(step: StepFeatures, matter: WordSet) -> bool:
 
 
 def _merely_states(step: StepFeatures) -> bool:
-    return states(step) and not step.thought_words & _ASKS
+    return states(step) and not step.thought_words & _ASKS and _IN_VAIN.isdisjoint(step.heard)
 
 
 def _holds_nothing_new(step: StepFeatures, known: WordSet) -> bool:

@@ -4,8 +4,6 @@ Whoever thinks a thing through asks, finds something and goes on from there. Her
 in what words ever, and has most of what it names from the ones before.
 """
 
-import re
-
 from ..answers import Evidence
 from .announcements import ABOUT_SAYING
 from .base import Reading
@@ -23,13 +21,11 @@ _FEWEST_WORDS = 3
 _SAME, _FEWEST_SAME = 0.3, 3
 """Of the words of a thought, those that the ones before it had."""
 _MOST = 8
-_ASKS = re.compile(
-    r"\?|\b(?:if|whether|which of|either|or (?:not|rather)|wonder\w*|question is|unsure|unclear|undecided"
-    r"|(?:need|have|has|try|trying|going|want) to (?:decide|consider|determine|find out|figure out|see if|think|weigh)"
-    r"|(?:should|let me|let us|let's|must|could|might) (?:\w+ )?(?:be |decide|consider|determine|find out|figure|think|weigh|ask)"
-    r"|could|maybe|may be|may have|might|perhaps|possibly|presumably|probably|suspect|hypothesis|theory)\b",
-    re.IGNORECASE,
+_ASKS = frozenset(
+    "consider could decide determine either hypothesis if maybe might perhaps possibly presumably probably question "
+    "should suspect theory unclear undecided unsure weigh whether wonder wondering".split()
 )
+"""One of these is in what puts a question, or asks itself whether something is so."""
 _MONITOR = "semantic_loop"
 
 
@@ -51,7 +47,7 @@ class Pondering:
             return None
         words = split(text)
         about = (word_set(words) | number_set(words)) & ~ABOUT_SAYING
-        if size(about) < _FEWEST_WORDS or _ASKS.search(text) is None:
+        if size(about) < _FEWEST_WORDS or not ("?" in text or not _ASKS.isdisjoint(words)):
             self._steps = []
             return None
         if self._steps and size(about & self._words) < max(_FEWEST_SAME, _SAME * size(about)):

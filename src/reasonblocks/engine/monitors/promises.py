@@ -43,9 +43,10 @@ _PROMISES = quick(
     r"|bear with me|hang on|hang tight|hold on|stand by|stay with me|in a moment|momentarily|right away|any moment"
     r"|shortly|be right back|get back to you|almost (?:done|there)|nearly (?:done|there)|as we speak"
     r"|thank you for (?:your patience|waiting)|thanks for (?:your patience|waiting|bearing)|appreciate your patience"
-    r"|be with you|bit of patience|(?:little|bit) (?:longer|more)|more patience|hold the line|in no time|on (?:it|the case)"
-    r"|(?:for|thanks for|thank you for) holding|not (?:be|take) (?:much |very )?long|as soon as (?:i can|possible)"
-    r"|any (?:second|minute)|nearly there|(?:be|being|getting) (?:attended|dealt|done|handled|looked|processed|taken care)"
+    r"|be with you|bit of patience|more patience|hold the line|in no time|on (?:it|the case)|any (?:second|minute)"
+    r"|(?:little|bit) (?:longer|more)|(?:for|thanks for|thank you for) holding|as soon as (?:i can|possible)"
+    r"|not (?:be|take) (?:much |very )?long"
+    r"|(?:be|being|getting) (?:attended|dealt|done|handled|looked|processed|taken care)"
     r"|still (?:checking|looking|waiting|working|processing)|working on it|on it now"
 )
 

@@ -14,7 +14,7 @@ from .base import Reading
 from .features import StepFeatures
 from .roles import runs_commands
 from .waiting import waits
-from .words import WordSet, alike, number_set, size, split
+from .words import WordSet, alike, number_set, size
 
 _FEWEST, _FEWEST_IN_TURNS = 4, 5
 """Calls that are too many: one after the other, and with others in between."""
@@ -22,7 +22,7 @@ _SCORES = (0.68, 0.8, 0.9)
 _MOST, _MOST_ROWS, _NEAR = 8, 3, 3
 """Calls that are shown, things that are kept in mind, and steps from one call to the next one for it."""
 _LONGEST_COMMAND = 600
-_SAYS_WHY, _SAYS_MUCH = 3, 20
+_SAYS_WHY, _SAYS_MUCH = 3, 8
 """Words of a result that says what is wrong, and of one that no two things have in common."""
 _ALL_AS_IT_WAS = 8
 """Words of what a change shows, if it shows that it has changed nothing."""
@@ -32,10 +32,13 @@ _NEWS = 1
 """Words of a result that says nothing new."""
 _THE_THING, _PART_OF_IT = 0.85, 0.5
 """Of the shortest call, what is in all of them; and where the result says much."""
-_WITHOUT_OBJECT = re.compile(r"(?:^|[\s;&|(])(?:cd\s+\S+\s*(?:&&|;)|sudo|bash|sh|env|time)(?=\s)|\d?>&?\s?\S+|\s--?\w[\w-]*")
+_WITHOUT_OBJECT = re.compile(
+    r"(?:^|[\s;&|(])(?:cd\s+\S+\s*(?:&&|;)|sudo|bash|sh|env|time)(?=\s)|\d?>&?\s?\S+|\s--?\w[\w-]*"
+)
 """What says how something is run, and where from."""
-_HOST = re.compile(r"\b[a-z]{2,10}://[^\s/\"']{1,200}(?=/\w)", re.IGNORECASE)
-"""Where something is read says little about what."""
+_SCHEME = re.compile(r"\b[a-z]{2,10}://(?:www\.)?", re.IGNORECASE)
+_PART = re.compile(r"[a-z]{2,}|\d+|[^\W\d_a-z]+")
+"""One notation has a blank or a letter where another has none."""
 _TOKEN = re.compile(r"\w[\w.\-]*\w|\w")
 _MONITOR = "semantic_loop"
 
@@ -98,7 +101,8 @@ class SameEnds:
 
     def _goes_on(self, row: _Row, step: StepFeatures, end: WordSet) -> bool:
         """Whether a call is one more of a row, which takes it in then."""
-        if step.tool != row.tool or step.failed is not row.failed:
+        says_much = not step.failed and size(end | step.result_numbers) >= _SAYS_MUCH
+        if (step.tool != row.tool and not says_much) or step.failed is not row.failed:
             return False
         if alike(end | step.given_words, row.end | step.given_words) < _SAME_END:
             return False
@@ -109,7 +113,7 @@ class SameEnds:
         core = row.core & tokens
         shortest = tokens if len(tokens) < len(row.shortest) else row.shortest
         names |= row.names
-        if not _is_one_thing(core, shortest, names, not step.failed and size(end) >= _SAYS_MUCH):
+        if not _is_one_thing(core, shortest, names, says_much):
             return False
         row.gaps |= step.index > row.steps[-1] + 1
         row.steps = [*row.steps[1 - _MOST :], step.index]
@@ -138,9 +142,7 @@ def _begin(step: StepFeatures, end: WordSet) -> _Row:
     )
 
 
-def _is_one_thing(
-    core: frozenset[str], shortest: frozenset[str], names: frozenset[str], says_much: bool
-) -> bool:
+def _is_one_thing(core: frozenset[str], shortest: frozenset[str], names: frozenset[str], says_much: bool) -> bool:
     if not core:
         return False
     named = not core.isdisjoint(names)
@@ -153,11 +155,11 @@ def _is_one_thing(
 
 def _tokens(step: StepFeatures) -> tuple[frozenset[str], frozenset[str]]:
     """The words of a call in small letters, and those of them that name something."""
-    text = _WITHOUT_OBJECT.sub(" ", _HOST.sub(" ", step.command)).replace("\\n", " ")
+    text = _WITHOUT_OBJECT.sub(" ", _SCHEME.sub(" ", step.command)).replace("\\n", " ")
     tokens: list[str] = []
     names: list[str] = []
     for token in _TOKEN.findall(text):
-        parts = split(token)
+        parts = _PART.findall(token.lower())
         tokens += parts
         if not token.isalpha() or not token.islower():
             names += parts

@@ -1,7 +1,7 @@
 """What an edit takes out and what it puts in, without what both have in common."""
 
 import re
-from os.path import commonprefix
+from itertools import takewhile
 
 from .features import StepFeatures
 from .roles import runs_commands
@@ -39,13 +39,18 @@ def _by_sed(command: str) -> tuple[str, tuple[str, str]] | None:
     if found is None:
         return None
     old, new = (_ESCAPED.sub(r"\1", part).strip(_ANCHORS) for part in found.group(2, 3))
-    return _told_apart(command.split()[-1], old, new)
+    return _told_apart(command.rsplit(maxsplit=1)[-1], old, new)
 
 
 def _told_apart(path: str, old: str, new: str) -> tuple[str, tuple[str, str]] | None:
-    """What differs, by whole lines and words as they were written around it."""
-    begin = len(commonprefix((old, new)))
+    """What differs, whatever was written around it."""
+    begin = _in_common(old, new)
     old, new = old[begin:], new[begin:]
-    end = len(commonprefix((old[::-1], new[::-1])))
+    end = _in_common(old[::-1], new[::-1])
     old, new = (old[:-end], new[:-end]) if end else (old, new)
     return (path, (old, new)) if old != new else None
+
+
+def _in_common(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))))

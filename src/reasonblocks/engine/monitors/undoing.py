@@ -52,7 +52,9 @@ class Undoing:
         if step.failed or step.speaks_only or not (role.changes or (role.unknown and step.result_size)):
             return None
         receipt = step.result if step.result_size <= _LONGEST_RECEIPT else b""
-        now = _Change(step.index, step.tool, step.call, receipt, f"{step.action} {step.arguments[:_QUOTED]}", swap_of(step))
+        now = _Change(
+            step.index, step.tool, step.call, receipt, f"{step.action} {step.arguments[:_QUOTED]}", swap_of(step)
+        )
         last = [one for one in self._changes if step.index - one.at <= _MOST_STEPS][1 - _MOST :]
         self._changes = [*last, now]
         turns = max(self._turns(), self._swapped())
