@@ -43,12 +43,15 @@ _PROMISES = quick(
     r"|bear with me|hang on|hang tight|hold on|stand by|stay with me|in a moment|momentarily|right away|any moment"
     r"|shortly|be right back|get back to you|almost (?:done|there)|nearly (?:done|there)|as we speak"
     r"|thank you for (?:your patience|waiting)|thanks for (?:your patience|waiting|bearing)|appreciate your patience"
-    r"|be with you|bit of patience|more patience|hold the line|in no time|on (?:it|the case)|any (?:second|minute)"
+    r"|still (?:checking|looking|waiting|working|processing)|working on it|on it now"
+)
+_PUTS_OFF = quick(
+    r"be with you|bit of patience|more patience|hold the line|in no time|on (?:it|the case)|any (?:second|minute)"
     r"|(?:little|bit) (?:longer|more)|(?:for|thanks for|thank you for) holding|as soon as (?:i can|possible)"
     r"|not (?:be|take) (?:much |very )?long"
     r"|(?:be|being|getting) (?:attended|dealt|done|handled|looked|processed|taken care)"
-    r"|still (?:checking|looking|waiting|working|processing)|working on it|on it now"
 )
+"""What puts somebody off, where nothing but that is said."""
 
 
 class Promises:
@@ -90,9 +93,10 @@ def _is_promise(step: StepFeatures) -> bool:
     """Whether somebody is only told that something will be done, and says no more than that this is fine."""
     if not step.speaks_only or not 0 < len(step.said) <= _LONGEST or "?" in step.thought:
         return False
-    if len(step.heard) > (_PATIENT if len(step.said) <= _MERE_PROMISE else _NOD) or step.result_numbers:
+    short = len(step.said) <= _MERE_PROMISE
+    if len(step.heard) > (_PATIENT if short else _NOD) or step.result_numbers:
         return False
-    return promises(step)
+    return promises(step) or (short and _PUTS_OFF.are_in(lower(step.thought)))
 
 
 def promises(step: StepFeatures) -> bool:

@@ -37,6 +37,7 @@ _WITHOUT_OBJECT = re.compile(
 )
 """What says how something is run, and where from."""
 _SCHEME = re.compile(r"\b[a-z]{2,10}://(?:www\.)?", re.IGNORECASE)
+_HOST = re.compile(r"://([^\s/\"']{1,200})")
 _PART = re.compile(r"[a-z]{2,}|\d+|[^\W\d_a-z]+")
 """One notation has a blank or a letter where another has none."""
 _TOKEN = re.compile(r"\w[\w.\-]*\w|\w")
@@ -55,6 +56,8 @@ class _Row(msgspec.Struct, gc=False):
     """...and the one that says least besides."""
     names: frozenset[str]
     """What of all of them names a certain thing: a file, an id, a number, whatever has a capital letter."""
+    hosts: frozenset[str]
+    """What names the machines that they ask."""
     end: WordSet
     """The words of what came of the last one..."""
     ends: WordSet
@@ -113,13 +116,14 @@ class SameEnds:
         core = row.core & tokens
         shortest = tokens if len(tokens) < len(row.shortest) else row.shortest
         names |= row.names
-        if not _is_one_thing(core, shortest, names, says_much):
+        hosts = row.hosts | _hosts(step)
+        if not _is_one_thing(core, shortest, names, hosts, says_much):
             return False
         row.gaps |= step.index > row.steps[-1] + 1
         row.steps = [*row.steps[1 - _MOST :], step.index]
         if len(row.calls) < _MOST:
             row.calls.add(step.call)
-        row.core, row.shortest, row.names = core, shortest, names
+        row.core, row.shortest, row.names, row.hosts = core, shortest, names, hosts
         row.end = end
         row.ends |= end | step.result_numbers
         return True
@@ -134,6 +138,7 @@ def _begin(step: StepFeatures, end: WordSet) -> _Row:
         core=tokens,
         shortest=tokens,
         names=names,
+        hosts=_hosts(step),
         end=end,
         ends=end | step.result_numbers,
         failed=step.failed,
@@ -142,13 +147,17 @@ def _begin(step: StepFeatures, end: WordSet) -> _Row:
     )
 
 
-def _is_one_thing(core: frozenset[str], shortest: frozenset[str], names: frozenset[str], says_much: bool) -> bool:
+def _is_one_thing(
+    core: frozenset[str], shortest: frozenset[str], names: frozenset[str], hosts: frozenset[str], says_much: bool
+) -> bool:
     if not core:
         return False
     named = not core.isdisjoint(names)
+    others = names & (shortest - core)
     if says_much:
-        return named or len(core) >= _PART_OF_IT * len(shortest)
-    if not names.isdisjoint(shortest - core):
+        # Where it was read, and how much of it, is of no account then.
+        return not any(map(str.isalpha, others - hosts)) and (named or len(core) >= _PART_OF_IT * len(shortest))
+    if others:
         return False
     return len(core) >= (_PART_OF_IT if named else _THE_THING) * len(shortest)
 
@@ -164,6 +173,13 @@ def _tokens(step: StepFeatures) -> tuple[frozenset[str], frozenset[str]]:
         if not token.isalpha() or not token.islower():
             names += parts
     return frozenset(tokens), frozenset(names)
+
+
+def _hosts(step: StepFeatures) -> frozenset[str]:
+    """The parts of the names of machines in a call."""
+    if "://" not in step.command:
+        return frozenset()
+    return frozenset(_PART.findall(" ".join(_HOST.findall(step.command)).lower()))
 
 
 def _found(row: _Row, step: StepFeatures) -> Reading | None:
