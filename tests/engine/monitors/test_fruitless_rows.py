@@ -11,7 +11,7 @@ Steps = Sequence[ObservedStep]
 NO_ROUTE = "connect: no route to the printer server, giving up"
 NOT_COVERED = "The plan does not cover readings of that meter"
 PAGE = "Blocked. You have been sent to the start page: News, Weather, Travel, Sports, Letters, Archive, Imprint, Jobs"
-RECORD = "[pump]\nspeed = 40\nsensor = flow\n[valve]\nside = left\nstate = open\nalarm = quiet\npressure = 120\nfilter = coarse"
+RECORD = "[pump]\nspeed = 40\nsensor = flow\npressure = 120\nfilter = coarse\n[valve]\nside = left\nalarm = quiet"
 
 
 def talk(*turns: tuple[str, str]) -> Steps:
@@ -103,7 +103,7 @@ LOOPS: dict[str, Steps] = {
         '{"room": "K-12", "text": "The heater of the greenhouse is being checked."}',
         '{"room": "K-12", "text": "We are checking the greenhouse heater."}',
         '{"room": "K-12", "text": "A check of the heater in the greenhouse is under way."}',
-        '{"room": "K-12", "text": "Greenhouse: heater check in the works."}',
+        '{"room": "K-12", "text": "The heater in the greenhouse still has its check."}',
     ),
     "one question in thought": thoughts(
         "Should the parcel go by rail or by road? Rail is slow, and the parcel is urgent.",
@@ -153,6 +153,14 @@ OTHERS: dict[str, Steps] = {
         ],
         fails=True,
     ),
+    "one film after the other": [
+        ObservedStep("", "open_page", f'{{"url": "https://films.example/watch?v={name}"}}', f"{name}\n{PAGE}")
+        for name in ("3hqZpLw0", "7hqZpLw0", "5hqZpLw0", "8hqZpLw0", "2hqZpLw0")
+    ],
+    "one year after the other": [
+        ObservedStep("", "find_page", f'{{"words": "tide tables herald {year}"}}', f"Found for {year}\n{PAGE}")
+        for year in (2011, 2013, 2014, 2017, 2019)
+    ],
     "three attempts and a remedy": [
         *calls(
             "bash",

@@ -15,7 +15,7 @@ from .words import WordSet, size
 _FEWEST = 4
 """Messages in a row that are too many."""
 _SCORES = (0.66, 0.8, 0.9)
-_FEWEST_WORDS = 3
+_FEWEST_WORDS = 2
 """Words of a message that says something."""
 _SAME, _MOST_NEW = 0.6, 2
 """Of the words of a message, those that the ones before had; and words that none of them had."""

@@ -38,8 +38,10 @@ _WITHOUT_OBJECT = re.compile(
 """What says how something is run, and where from."""
 _SCHEME = re.compile(r"\b[a-z]{2,10}://(?:www\.)?", re.IGNORECASE)
 _HOST = re.compile(r"://([^\s/\"']{1,200})")
-_PART = re.compile(r"[a-z]{2,}|\d+|[^\W\d_a-z]+")
-"""One notation has a blank or a letter where another has none."""
+_PART = re.compile(r"(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{6,}|[a-z]{2,}|\d+|[^\W\d_a-z]+")
+"""An id, a word, a number; one notation has a blank or a letter where another has none."""
+_YEAR = 3
+"""Digits of a number that makes another thing of it where the result has that number too; fewer are an amount."""
 _TOKEN = re.compile(r"\w[\w.\-]*\w|\w")
 _MONITOR = "semantic_loop"
 
@@ -115,6 +117,8 @@ class SameEnds:
         tokens, names = _tokens(step)
         core = row.core & tokens
         shortest = tokens if len(tokens) < len(row.shortest) else row.shortest
+        if says_much and any(token in step.heard for token in tokens - core if token.isdigit() and len(token) >= _YEAR):
+            return False
         names |= row.names
         hosts = row.hosts | _hosts(step)
         if not _is_one_thing(core, shortest, names, hosts, says_much):
@@ -152,11 +156,11 @@ def _is_one_thing(
 ) -> bool:
     if not core:
         return False
-    named = not core.isdisjoint(names)
+    named = not core.isdisjoint(names - hosts)
     others = names & (shortest - core)
     if says_much:
         # Where it was read, and how much of it, is of no account then.
-        return not any(map(str.isalpha, others - hosts)) and (named or len(core) >= _PART_OF_IT * len(shortest))
+        return all(map(str.isdigit, others - hosts)) and (named or len(core) >= _PART_OF_IT * len(shortest))
     if others:
         return False
     return len(core) >= (_PART_OF_IT if named else _THE_THING) * len(shortest)
