@@ -157,6 +157,10 @@ OTHERS: dict[str, Steps] = {
         ObservedStep("", "open_page", f'{{"url": "https://films.example/watch?v={name}"}}', f"{name}\n{PAGE}")
         for name in ("3hqZpLw0", "7hqZpLw0", "5hqZpLw0", "8hqZpLw0", "2hqZpLw0")
     ],
+    "one guest after the other": [
+        ObservedStep("", "get_guest", f'{{"guest": "{name}", "house": "H2"}}', RECORD)
+        for name in ("ana_lund_4410", "ana_lund_5120", "ana_lund_7231", "ana_lund_8016", "ana_lund_9377")
+    ],
     "one year after the other": [
         ObservedStep("", "find_page", f'{{"words": "tide tables herald {year}"}}', f"Found for {year}\n{PAGE}")
         for year in (2011, 2013, 2014, 2017, 2019)

@@ -40,6 +40,8 @@ _SCHEME = re.compile(r"\b[a-z]{2,10}://(?:www\.)?", re.IGNORECASE)
 _HOST = re.compile(r"://([^\s/\"']{1,200})")
 _PART = re.compile(r"(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{6,}|[a-z]{2,}|\d+|[^\W\d_a-z]+")
 """An id, a word, a number; one notation has a blank or a letter where another has none."""
+_ID = re.compile(r"[A-Za-z][A-Za-z_.\-]*\d{3,}$")
+"""Letters and a long number: what has another number is another thing."""
 _YEAR = 3
 """Digits of a number that makes another thing of it where the result has that number too; fewer are an amount."""
 _TOKEN = re.compile(r"\w[\w.\-]*\w|\w")
@@ -172,7 +174,7 @@ def _tokens(step: StepFeatures) -> tuple[frozenset[str], frozenset[str]]:
     tokens: list[str] = []
     names: list[str] = []
     for token in _TOKEN.findall(text):
-        parts = _PART.findall(token.lower())
+        parts = [token.lower()] if _ID.match(token) else _PART.findall(token.lower())
         tokens += parts
         if not token.isalpha() or not token.islower():
             names += parts
