@@ -29,10 +29,11 @@ _MONITOR = "semantic_loop"
 class Notices:
     """The messages in a row that say the same."""
 
-    __slots__ = ("_names", "_quote", "_receipt", "_said", "_steps", "_tool")
+    __slots__ = ("_first", "_names", "_quote", "_receipt", "_said", "_steps", "_tool")
 
     def __init__(self) -> None:
         self._steps: list[int] = []
+        self._first: StepFeatures | None = None
         self._quote = ""
         self._tool = self._receipt = b""
         self._names: WordSet = 0
@@ -43,8 +44,14 @@ class Notices:
         """Take the next step in; what is found if it is one message too many."""
         words = step.given_words & ~_AROUND_A_MESSAGE if _is_a_message(step) else 0
         if size(words) < _FEWEST_WORDS:
-            self._steps = []
+            self._steps, self._first = [], None
             return None
+        if not self._steps or step.tool != self._tool or step.result != self._receipt:
+            self._first, self._steps = step, [step.index]
+            self._tool, self._receipt, self._said = step.tool, step.result, words
+            return None
+        if self._first is not None:  # read only where another one may be like it
+            self._names, self._quote, self._first = self._first.call_names, self._first.call_quote(), None
         names = step.call_names
         if not (self._steps and self._says_the_same(step, names, words)):
             self._steps, self._quote = [step.index], step.call_quote()

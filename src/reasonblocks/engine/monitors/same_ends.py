@@ -51,6 +51,8 @@ _MONITOR = "semantic_loop"
 class _Row(msgspec.Struct, gc=False):
     """Calls for one thing."""
 
+    first: StepFeatures | None
+    """The first one, as long as it has not been read."""
     tool: bytes
     steps: list[int]
     calls: set[bytes]
@@ -116,6 +118,8 @@ class SameEnds:
         figures = step.result_numbers & ~number_set(step.given)
         if size(end & ~row.ends) > _NEWS or (figures & ~row.ends and not step.failed):
             return False
+        if row.first is not None:
+            _read_first(row, row.first)
         tokens, names = _tokens(step)
         core = row.core & tokens
         shortest = tokens if len(tokens) < len(row.shortest) else row.shortest
@@ -136,21 +140,28 @@ class SameEnds:
 
 
 def _begin(step: StepFeatures, end: WordSet) -> _Row:
-    tokens, names = _tokens(step)
+    nothing: frozenset[str] = frozenset()
     return _Row(
+        first=step,
         tool=step.tool,
         steps=[step.index],
         calls={step.call},
-        core=tokens,
-        shortest=tokens,
-        names=names,
-        hosts=_hosts(step),
+        core=nothing,
+        shortest=nothing,
+        names=nothing,
+        hosts=nothing,
         end=end,
         ends=end | step.result_numbers,
         failed=step.failed,
         gaps=False,
-        quote=step.call_quote(),
+        quote="",
     )
+
+
+def _read_first(row: _Row, first: StepFeatures) -> None:
+    """Read the first call of a row, which is put off until another one may be like it: most rows have but one."""
+    row.core, row.names = _tokens(first)
+    row.shortest, row.hosts, row.quote, row.first = row.core, _hosts(first), first.call_quote(), None
 
 
 def _is_one_thing(
