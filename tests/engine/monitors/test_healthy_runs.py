@@ -283,4 +283,4 @@ async def test_c14_what_is_wrong_is_still_said(monitor: str, steps: Sequence[Tra
     """The sick twin of a healthy run is told so."""
     answer = await Evaluator(Trajectories(suite)).evaluate(LOCAL, EvaluateRequest(steps=list(steps)))
     assert answer.inject is True
-    assert answer.fired == [monitor]
+    assert monitor in answer.fired

@@ -46,6 +46,9 @@ _EDITING_SCRIPT = re.compile(
 _INTERPRETER = re.compile(r"(?:\S{0,80}/)?(?:python[\d.]*|perl|ruby|node)")
 _GIVEN_A_SCRIPT = re.compile(r"<<|\s-(?:c|e|i|pi|p)\b|\s-\s")
 _THEN_SHOWS = re.compile(r"(?:&&|;|\n)\s{0,8}(?:cat|diff|git\s+diff|grep|head|less|nl|sed\s+-n|tail)\s")
+_SHOWS_OWN_WORK = re.compile(
+    r"(?:cd \S{1,200} && )?(?:git (?:diff|log|show|status)|ls|pwd|echo|true|tree)(?:\s[^\n;&|]{0,200})?"
+)
 _HANDS_IN = re.compile(
     r"\bfinal_answer\(|\b(?:submit|finish)\(\)|(?:^|[\n;&|])\s{0,8}submit\s{0,8}(?:$|[\n;&|])"
     r"|\b(?:echo|printf)\s{1,4}['\"]?[A-Z_]{0,60}"
@@ -92,11 +95,22 @@ def edits_by_script(command: str, whole: str) -> bool:
     return "write" in whole and _GIVEN_A_SCRIPT.search(running[0]) is not None
 
 
+def proving_parts(command: str) -> list[str]:
+    """The single commands of a line that may prove something, without what is quoted in them."""
+    parts = [part.strip() for part in _parts(without_documents(command))]
+    return [part for part in parts if (head := _head(part)) and head not in _SHOWS_OR_MOVES and not _is_remark(head)]
+
+
 def looks_as_well(command: str) -> bool:
     """Whether the command shows something after what else it does."""
     if not _THEN_SHOWS.search(command):
         return False
     return "<<" not in command or _THEN_SHOWS.search(without_documents(command)) is not None
+
+
+def shows_own_work(command: str) -> bool:
+    """Whether a line only shows what was changed, or which files there are: it looks into no failure."""
+    return _SHOWS_OWN_WORK.fullmatch(command.strip()) is not None
 
 
 def hands_in(command: str) -> bool:

@@ -5,6 +5,7 @@ other; whether a step ends the work at all is told first by what it does (`verif
 """
 
 import re
+from functools import lru_cache
 from itertools import islice
 
 from .deeds import reported_deeds
@@ -13,6 +14,8 @@ from .quick import lower, quick, quick_pattern, quick_phrases
 from .words import phrases
 
 _MOST_MATCHES = 32
+_MOST_REMEMBERED = 16
+"""Texts of which is remembered what they say: one message is asked about by several."""
 _FEW_WORDS = 2
 _BEFORE = 120
 """Characters in front of a word that say what it is about."""
@@ -148,6 +151,7 @@ _SENTENCE_END = re.compile(r"[.!?\n]|\\n")
 _CLAUSE_END = re.compile(r"[.!?;\n]|\\n|\b(?:although|but|though|whereas|while|yet)\b")
 
 
+@lru_cache(maxsize=_MOST_REMEMBERED)
 def called_done(text: str) -> str | None:
     """The words that call the work done, or `None`."""
     # From each word that ends something back to its subject: the other way round, crafted text costs far more.
@@ -171,6 +175,7 @@ def _is_all(before: str, after: str) -> bool:
     return after in (".", "!", "") and len(before.split()) <= _FEW_WORDS
 
 
+@lru_cache(maxsize=_MOST_REMEMBERED)
 def goes_on(text: str) -> bool:
     """Whether a message ends with a question, other than for more to do, or with what comes next."""
     end = text[-_END:]
@@ -199,12 +204,14 @@ def owns_failure(text: str) -> bool:
     return False
 
 
+@lru_cache(maxsize=_MOST_REMEMBERED)
 def opening(text: str) -> str:
     """The first sentences of a message, without those about what may be: there it says how things are."""
     said = _KEY.sub("", text[:_OPENING])
     return " ".join([part for part in _PARTS.split(said) if part.strip() and not _CONDITION.match(part)])
 
 
+@lru_cache(maxsize=_MOST_REMEMBERED)
 def asks(text: str) -> bool:
     """Whether a message asks for something, other than whether there is anything else."""
     request = _REQUEST.search(text)
@@ -235,16 +242,19 @@ def gives_answer(text: str) -> bool:
     return _ANSWER.search(text) is not None
 
 
+@lru_cache(maxsize=_MOST_REMEMBERED)
 def states_fact(text: str) -> bool:
     """Whether a text says of something that it has come to be."""
     return _FACT.search(text) is not None or called_done(text) is not None or bool(reported_deeds(text))
 
 
+@lru_cache(maxsize=_MOST_REMEMBERED)
 def reports_change(text: str) -> bool:
     """Whether a text says that something was done, or is another now."""
     return _CHANGED.search(text) is not None or called_done(text) is not None
 
 
+@lru_cache(maxsize=_MOST_REMEMBERED)
 def denies(text: str) -> bool:
     """Whether a text begins with what is not, or was not done."""
     return _DENIAL.search(text, 0, _FIRST) is not None

@@ -69,6 +69,28 @@ _LOOKED_INTO = re.compile(
     r"\b(?:without my|before my|revert\w*|stash\w*|clean checkout|unmodified|untouched|original code|on (?:main|master)"
     r"|bisect\w*|git blame|(?:it|log|output|that|this|trace|which) (?:confirms|proves|says|shows))\b"
 )
+_SAME_WITHOUT = re.compile(
+    r"\b(?:even |also |just as |the same )?(?:without|before|prior to) (?:my|our|the|this) (?:\w+ )?(?:change|edit"
+    r"|fix|modification|patch|work)"
+    r"|\b(?:after|when|with) (?:i |my \w+ )?(?:\w+ )?(?:revert|stash|undo)\w*|\b(?:clean checkout|unmodified"
+    r"|untouched) |\boriginal code\b"
+    r"|\bon (?:main|master|a clean)\b"
+)
+_IN_SAME_WITHOUT = (
+    "without",
+    "before ",
+    "prior to",
+    "revert",
+    "stash",
+    "undo",
+    "clean",
+    "unmodified",
+    "untouched",
+    "original",
+    "master",
+    "on main",
+)
+"""The failure was looked for where the work is not, and was there as well."""
 _REASON = re.compile(
     r"\b(?:because|caused by|due to|expects?|fails? (?:for|since|with)|needs?|relies|requires?|since|until|which is)\b"
     r"|\b(?:apart|aside) from\b|\b(?:could not|couldn't|don't know|except|incomplete|not (?:complete|done|finished)"
@@ -141,6 +163,14 @@ def dismisses(text: str) -> bool:
             return True
         before = sentence
     return False
+
+
+def was_there_before(text: str) -> bool:
+    """Whether a text says that something fails without the work as well."""
+    said = plain(text)
+    if not any(map(said.__contains__, _IN_SAME_WITHOUT)):
+        return False
+    return _SAME_WITHOUT.search(said) is not None and _TROUBLE.search(said) is not None
 
 
 def _sure_without_trial(text: str) -> bool:

@@ -4,8 +4,10 @@ Only where somebody answers: among agents who talk to each other, or to themselv
 the list in the message.
 """
 
+import re
+
 from ..answers import Evidence
-from .agreements import agrees, asks_for_it, goes_ahead
+from .agreements import agrees, asks_for_it, goes_ahead, says_yes
 from .base import Reading
 from .conclusions import (
     asks,
@@ -20,12 +22,18 @@ from .conclusions import (
 from .deeds import reported_deeds, speaks_of_all
 from .dismissals import dismisses, presumes, takes_for_done
 from .features import StepFeatures, quote
+from .offers import offers_deed, speaks_of_the_future
 from .quick import lower, quick_phrases
 from .reassurances import Request, reassures
 from .rereads import Rereads
-from .told_looks import ToldLooks, ids_of
+from .roles import hands_over
+from .told_figures import ToldFigures
+from .told_looks import ToldLooks, ids_of, promises_look, tells_of_look
+from .told_states import ToldStates
+from .troubles import owns_trouble
+from .untried import calls_proven, is_untried
 from .verdicts import is_bare, only_receipt, speaks_against, tells_of_failure
-from .words import WordSet, phrases, split
+from .words import WordSet, phrases, pieces, split
 
 _NAME = "verification_skip"
 _CALL_FAILED = 0.75
@@ -40,9 +48,46 @@ _TRY = phrases(
     "attempt, check, could you, let me know, let's, please, restart*, retry, see if, try, would you, you can"
 )
 """A message with one of these leaves it to the other side to see."""
+_FIRST_SENTENCE = re.compile(r"(?<=[.!?;])\s|\n|, (?:so|now) ")
+_CONTRACTED = re.compile(
+    r"^\W{0,4}(?:[\w-]+ ){0,4}[\w-]+['\u2019](?:s|re) (?:all |now |been |both )*\w{3,}ed\b"
+    r"|^\W{0,4}(?:(?:the|their|your) )?(?:[\w-]+ ){1,3}\w{3,}ed\b"
+)
+_SEES = re.compile(
+    r"\b(?:i|we|you)(?:['\u2019]ve| have| had)? (?:\w+ ){0,2}?(?:analy[sz]ed|asked|checked|confirmed|found"
+    r"|gathered|identified"
+    r"|located|looked|mentioned|noted|noticed|provided|received|requested|retrieved|reviewed|said|seen|tried|verified"
+    r"|wanted)\b",
+    re.IGNORECASE,
+)
+"""What was found out, or asked for, is no deed."""
+_IDENTIFIES = re.compile(
+    r"\b(?:are|is|was|were) [^.?!\n]{1,40} (?:(?:what|which|who) )?you (?:are|have in mind|mean|meant|refer|speak"
+    r"|talk|were)\w*[^.?!\n]{0,40}\?",
+    re.IGNORECASE,
+)
+"""A question that is only about which thing is meant."""
+_CLOSES = re.compile(
+    r"\b(?:all set|anything (?:else|more|further)|enjoy|feel free|glad (?:i|to|that)|good ?bye|happy (?:i could"
+    r"|to have|to help|travels)"
+    r"|have an? (?:\w+ )?(?:\w+day|day|evening|flight|morning|night|stay|time|trip|weekend|week|one)"
+    r"|is there (?:something|anything)"
+    r"|let (?:me|us) know if|reach out|safe travels|take care|thank you for|thanks for|that(?:'s| is) (?:all"
+    r"|everything|it)"
+    r"|there you (?:go|have it|are)|welcome|see you)\b",
+    re.IGNORECASE,
+)
+"""A message with one of these is the last word on what was asked for."""
+_MAKES_A_DIFFERENCE = re.compile(
+    r"\b(?:as (?:it|they) (?:is|are|was|were)|but|except|however|instead|later|not|only|pending|rather|remain\w*|still"
+    r"|unable|unchanged|unknown|until|without that)\b|n['\u2019]t\b",
+    re.IGNORECASE,
+)
+"""With one of these a message may tell of what was not done."""
 _BEGINNING = 400
 _BEGINNING_OF_REPORT = 200
 _LONGEST_REFUSAL = 300
+_LONGEST_NOD = 80
 
 
 class Reports:
@@ -51,6 +96,7 @@ class Reports:
     __slots__ = (
         "_answer",
         "_bare",
+        "_called",
         "_changed",
         "_disputed",
         "_failed",
@@ -64,7 +110,10 @@ class Reports:
         "_reported",
         "_rereads",
         "_seen",
+        "_told_figures",
         "_told_looks",
+        "_told_states",
+        "_tool",
         "_unconfirmed",
         "_unseen",
         "_untold",
@@ -76,6 +125,10 @@ class Reports:
         """How often somebody has answered a message."""
         self._looked = False
         """Whether there are tools at all."""
+        self._tool = ""
+        """The newest one that was called."""
+        self._called = False
+        """Whether anything was called since the other side spoke last."""
         self._fresh = 0
         """Changes since the other side spoke last."""
         self._changed: WordSet = 0
@@ -84,7 +137,9 @@ class Reports:
         """The newest change since the other side spoke last that failed, and was not made in another way."""
         self._left: tuple[int, str, bytes] | None = None
         """The same with its tool, which may have been called for another thing than what worked after it."""
+        self._told_figures = ToldFigures()
         self._told_looks = ToldLooks()
+        self._told_states = ToldStates()
         self._refused: WordSet = 0
         """The ids in it."""
         self._mistaken = b""
@@ -113,18 +168,26 @@ class Reports:
     def observe(self, step: StepFeatures) -> Reading | None:
         """Take a step in; what is wrong with what it reports, if anything is."""
         if not step.speaks_only:
+            found = self._compare_passing(step) if self.answered and self._failed is not None and step.thought else None
             self._take_call(step)
-            return None
+            return found
         found = None
         if self.answered:
             found = (self._compare(step) if self._looked else None) or self._told_looks.compare(step, self._answer)
+            found = found or self._told_looks.compare_newest(step) or self._told_states.compare(step)
+            found = found or self._told_figures.compare(step) or self._compare_untried(step)
+            found = found or self._compare_promise(step)
         if step.result_size:
             self._untold = (self._untold or self._fresh > 0) and not reports_change(opening(step.thought))
             self.answered += 1
             self._known |= step.result_words
             self._seen |= step.result_numbers
             self._fresh, self._failed, self._unconfirmed, self._left = 0, None, None, None
+            self._called = False
             self._rereads.forget()
+            self._told_looks.forget()
+            self._told_states.forget()
+            self._told_figures.forget(step)
             self._prompt, self._answer = step.thought, step.result_excerpt
             short = step.result_size <= _LONGEST_REFUSAL
             self._disputed = (step.index, self._answer) if short else None
@@ -148,7 +211,12 @@ class Reports:
             return
         self._looked = True
         self._disputed = None
-        self._told_looks.take(step)
+        self._called = True
+        self._tool = step.action
+        self._told_looks.take(step, answered=self.answered > 0)
+        if self.answered:
+            self._told_states.take(step)
+            self._told_figures.take(step)
         self._rereads.observe(step)
         if role.looks or role.waits or (role.runs and not _has_letters(step.arguments)):
             self._known |= step.result_words
@@ -210,19 +278,66 @@ class Reports:
         if not told_again and (go_ahead or (deed and not deed & (earlier | self._known))):
             reason = "Something is reported as done, but no call has changed anything since it was asked for."
             return Reading(_NO_CALL, Evidence(_NAME, reason, [step.index], [said]))
-        return None
+        return None if told_again else self._compare_state(step)
+
+    def _compare_passing(self, step: StepFeatures) -> Reading | None:
+        """What is wrong with what is said in passing, with the next call, of the change that has just failed."""
+        failed, left = self._failed, self._left
+        if failed is None or left is None or failed[0] != step.index - 1 or step.tool == left[2]:
+            return None
+        first = _FIRST_SENTENCE.split(step.thought, maxsplit=1)[0]
+        if not (states_fact(first) or _CONTRACTED.search(first)) or _SEES.search(first):
+            return None
+        if not (step.role.changes or pieces(self._tool) & step.thought_words):
+            return None  # it may be about something else
+        if owns_trouble(step.thought) or _owns(first):
+            return None
+        reason = "Something is called done in passing, but the call that should have done it had failed."
+        return _reading(_CALL_FAILED, reason, failed, step, first)
+
+    def _compare_untried(self, step: StepFeatures) -> Reading | None:
+        """What is wrong with a message that calls proven what the other side has just said it did not try yet."""
+        answer = self._disputed
+        if answer is None or not is_untried(answer[1]) or not calls_proven(step.thought):
+            return None
+        if asks(step.thought) or goes_on(step.thought) or _TRY.search(step.thought):
+            return None
+        reason = "Something is said to work, but the other side has just said that it was not tried yet."
+        return _reading(_CALL_FAILED, reason, (answer[0], quote(answer[1])), step, opening(step.thought))
+
+    def _compare_promise(self, step: StepFeatures) -> Reading | None:
+        """What is wrong with a message that tells of a look that was promised, and not taken."""
+        if self._called or not self._looked or len(self._answer) > _LONGEST_NOD or "?" in self._prompt:
+            return None
+        if not promises_look(self._prompt):
+            return None
+        lead = opening(step.thought)
+        if asks(step.thought) or goes_on(step.thought) or not (tells_of_look(lead) or states_fact(lead)) or _owns(lead):
+            return None
+        reason = "What a look was promised for is told, and nothing was looked up."
+        return Reading(_NO_CALL, Evidence(_NAME, reason, [step.index], [quote(lead), quote(self._prompt)]))
 
     def _compare_state(self, step: StepFeatures) -> Reading | None:
         """What is wrong with a message that says, right after a yes, how things are now, though nothing was called."""
-        if self._fresh or not self._agreed:
+        if self._fresh or not self._answer:
             return None
         lead = opening(step.thought)
-        if not reports_change(lead) or _owns(lead):
+        told = self._agreed and reports_change(lead) and _IDENTIFIES.search(self._prompt) is None
+        if not (told or self._ends_without_it(step)) or _owns(lead):
             return None
         if asks(step.thought) or goes_on(step.thought) or _ids(lead) & self._changed:
             return None
         reason = "Something is reported as done, but no call has changed anything since it was agreed to."
         return Reading(_NO_CALL, Evidence(_NAME, reason, [step.index], [quote(lead)]))
+
+    def _ends_without_it(self, step: StepFeatures) -> bool:
+        """Whether a plain yes to what was to be done is answered with a message, and with no call."""
+        return (
+            says_yes(self._answer)
+            and offers_deed(self._prompt)
+            and not self._called
+            and not speaks_of_the_future(step.thought)
+        )
 
     def _compare_result(self, step: StepFeatures) -> Reading | None:
         """What is wrong with a message right after a change that failed, or that may not have been made."""
@@ -248,9 +363,13 @@ class Reports:
         """What is wrong with a message that calls all of it done, or makes light of a part that failed."""
         text = step.thought
         lead = opening(text)
-        if not states_fact(lead) or denies(lead) or asks(text) or goes_on(text):
+        if denies(lead) or asks(text) or goes_on(text):
             return None
-        if not (speaks_of_all(lead) and not _owns(lead)) and not dismisses(text):
+        hushed = _CLOSES.search(text) is not None and not (
+            _MAKES_A_DIFFERENCE.search(text) or owns_trouble(text) or _owns(lead) or hands_over(self._tool)
+        )
+        told = states_fact(lead) and ((speaks_of_all(lead) and not _owns(lead)) or dismisses(text))
+        if not (hushed or told):
             return None
         reason = "All of it is reported as done, but one of the calls that should have done it had failed."
         return _reading(_CALL_FAILED, reason, left[:2], step, lead)

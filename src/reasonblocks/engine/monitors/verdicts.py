@@ -81,13 +81,24 @@ _RECEIPT = re.compile(
 _SUCCESS = re.compile(r"\b(?:complete\w*|done|now|ok|success\w*|true)\b", re.IGNORECASE)
 _REMARK = re.compile(r"#[^\n]*")
 _RAN_NOTHING = re.compile(
-    r"\b(?:collected|executed|found|ran|running) (?:0|no|zero) (?:\w+ )?(?:cases?|examples?|items?|specs?|suites?"
-    r"|tests?)\b"
-    r"|\bno (?:\w+ )?(?:cases?|examples|specs?|tests?)(?: (?:cases?|files?|suites?))? (?:(?:was|were|to) )?"
-    r"(?:be run|collected|discovered|executed|found|matched|ran|run|selected)\b"
-    r"|\b(?:0|no|zero) (?:cases?|examples|specs?|tests?) (?:collected|executed|found|ran|run|selected)\b",
+    r"\b(?:collected|executed|found|ran|running|selected) (?:0|no|zero) (?:\w+ )?(?:cases?|examples?|items?|scenarios?"
+    r"|specs?|suites?|tests?)\b"
+    r"|\bno (?:\w+ )?(?:cases?|examples|scenarios|specs?|tests?)(?: (?:cases?|files?|suites?))? "
+    r"(?:(?:was|were|to|are|is) )?"
+    r"(?:available|be run|collected|defined|discovered|executed|found|in|matched|matching|present|ran|run|selected)\b"
+    r"|\b(?:0|no|zero) (?:cases?|examples|scenarios?|specs?|tests?)"
+    r"(?:,| (?:collected|executed|found|matched|passed|ran|run|selected)\b)"
+    r"|\b0 (?:passed|passing)\b(?![^\n]{0,80}\b[1-9]\d* (?:errors?|failed|failing))"
+    r"|\bno test (?:files?|modules?|targets?|suites?)\b|\b(?:tests?|total tests|tests run|executed)\s?: {0,4}0\b"
+    r"|\b[1-9]\d* (?:deselected|filtered out) in \d",
     re.IGNORECASE,
 )
+_RAN_SOMETHING = re.compile(
+    r"\b[1-9]\d*(?: \w+)? (?:passed|passing|succeeded|ok)\b|\b(?:ran|run|running|total|executed)\W{1,4}[1-9]\d* "
+    r"?(?:assertions?|cases?|examples?|items?|scenarios?|specs?|tests?)\b|\btests run: [1-9]",
+    re.IGNORECASE,
+)
+"""A runner that goes from place to place finds nothing to run in some of them."""
 _NO_RUNNER = re.compile(
     r"(?:^|\n)\s*\S+: no module named \S+\s*(?:$|\n)"
     r"|\b(?:command not found|is not recognized as|missing script|unknown command)\b"
@@ -95,8 +106,21 @@ _NO_RUNNER = re.compile(
     re.IGNORECASE,
 )
 """What is said where the program that should run is not there."""
-_IN_RAN_NOTHING = ("test", "item", "case", "example", "spec", "suite")
-"""One of these is in whatever matches."""
+_NONE_AT_ALL = (" 0 ", "\n0 ", "(0 ", ": 0", " no ", "\nno ", "[no ", "zero ", "deselected", "filtered out")
+_IN_RAN_NOTHING = (
+    "test",
+    "item",
+    "case",
+    "example",
+    "spec",
+    "suite",
+    "scenario",
+    "executed",
+    "deselected",
+    "passing",
+    "passed",
+)
+"""One of these and one of those are in whatever matches."""
 _SAYS_NOTHING = frozenset(("", "null", "none", "{}", "[]", '""', "''", "n/a", "undefined"))
 
 
@@ -143,9 +167,10 @@ def has_no_runner(step: StepFeatures) -> bool:
 def ran_nothing(step: StepFeatures) -> bool:
     """Whether the result of a run says that there was nothing to run."""
     text = step.result_excerpt
-    if not any(map(text.lower().__contains__, _IN_RAN_NOTHING)):
+    lowered = text.lower()
+    if not (any(map(lowered.__contains__, _NONE_AT_ALL)) and any(map(lowered.__contains__, _IN_RAN_NOTHING))):
         return False
-    return _RAN_NOTHING.search(text) is not None
+    return _RAN_NOTHING.search(text) is not None and _RAN_SOMETHING.search(text) is None
 
 
 def shows_fault(step: StepFeatures) -> bool:
