@@ -138,7 +138,7 @@ class Beginnings:
             own |= _name_words(step.action[:_LONGEST_NAME])
         value = self._weigh(step, own, first_call)
         hop = self._hops.go_on(step)
-        if hop and not value and not _infers(step) and not inquires(step):
+        if hop and not value and not infers(step) and not inquires(step):
             value = _HOP * hop
         elif value and value >= _BEGINS and not step.speaks_only:
             self._hops.set_out(self._known, step)
@@ -171,7 +171,7 @@ class Beginnings:
             return None if self._combinations.answered and not step.thought else value
         if not first_call and not step.speaks_only and waits(step):
             return None
-        if len(step.said) <= _AT_LENGTH and (_infers(step) or inquires(step)):
+        if len(step.said) <= _AT_LENGTH and (infers(step) or inquires(step)):
             return 0.0
         if not value or self._goes_on(step, own):
             return None if self._combinations.answered and not step.thought else aside
@@ -259,7 +259,8 @@ class Beginnings:
                 self._tools.add(step.tool)
 
 
-def _infers(step: StepFeatures) -> bool:
+def infers(step: StepFeatures) -> bool:
+    """Whether a step draws a conclusion."""
     if step.thought.isascii() and _INFERRING.isdisjoint(step.said):
         return False
     return _INFERS.search(step.thought) is not None

@@ -41,7 +41,7 @@ ASTRAY = Phrases(
     "concentrate on, could we come back to, could we focus, could we get back, could we go back, could we return",
     "could we stick, did not ask about, did not ask for, didn't ask about, didn't ask for, didn't ask you",
     "does that even matter, don't see how, don't see what, don't see why, don't want to discuss",
-    "don't want to talk about, focus on my, focus on the, get back to my, get back to the, go back to my",
+    "don't want to talk about, focus on my, focus on the, get back to my, get back to the, we go back to my",
     "go back to what, has nothing to do, have to do with, hello my, how about my, how does it matter",
     "how does that help, how does that matter, how is that related, how is that relevant, how is this related",
     "how is this relevant, how that relates, how this relates, irrelevant, is that relevant, is this relevant",

@@ -3,7 +3,7 @@
 Texts may be 64,000 characters long. Digests cover all of it, words and phrases only the head and the tail.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -12,6 +12,7 @@ from .excerpts import LONGEST_VALUE, digest, head_and_tail, key
 from .provenance import NO_IDS, Origin, Provenance
 from .results import read_result, shape_of
 from .roles import Role, role_of
+from .shared import Observer, Shared, Told
 from .terms import Terms
 from .thoughts import read_thought
 from .topics import StepTopic, topic_of_step
@@ -102,6 +103,12 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
     """Whether the step has no call at all."""
     origin: Origin
     """Where its ids come from, as far as the run before it is known."""
+    shared: Shared | None = None
+    """What monitors find out together about the run; `None` where the run before it is not known."""
+
+    def ask(self, kind: Callable[[str], Observer["StepFeatures", Told | None]]) -> Told | None:
+        """What an observer of the run says to this step, found out once for all monitors."""
+        return self.shared.ask(kind, self.index, self) if self.shared else None
 
     @property
     def call_words(self) -> WordSet:
@@ -134,17 +141,18 @@ class StepFeatures(msgspec.Struct, frozen=True, gc=False):
 class StepReader:
     """Reads the steps of one run, in their order."""
 
-    __slots__ = ("_provenance", "_roles", "length")
+    __slots__ = ("_provenance", "_roles", "_shared", "length")
 
     def __init__(self, task: str = "", roles: Mapping[str, Role] | None = None) -> None:
         self._provenance = Provenance(task)
+        self._shared = Shared(task)
         self._roles = roles
         self.length = 0
         """How many steps have been read."""
 
     def read(self, step: ObservedStep) -> StepFeatures:
         """The features of the next step."""
-        features = read_step(self.length, step, self._roles, self._provenance)
+        features = read_step(self.length, step, self._roles, self._provenance, self._shared)
         self.length += 1
         return features
 
@@ -154,10 +162,12 @@ def read_step(
     step: ObservedStep,
     roles: Mapping[str, Role] | None = None,
     provenance: Provenance | None = None,
+    shared: Shared | None = None,
 ) -> StepFeatures:
     """The features of the step at `index` of its run; `roles` says what tools do where that is known.
 
     `provenance` is what is known of the ids of the run so far, and takes the step in; without it none is from nowhere.
+    `shared` is what monitors find out together about the run.
     """
     thought = head_and_tail(step.thought)
     said = read_thought(thought)
@@ -198,6 +208,7 @@ def read_step(
         topic_of_step(said.topic, call.topic, result.topic, result.topic_size),
         not action,
         _origin(provenance, action, arguments, thought, step.observation, result.words, failed),
+        shared,
     )
 
 

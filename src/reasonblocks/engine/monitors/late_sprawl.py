@@ -9,6 +9,7 @@ from collections import deque
 from ..answers import Evidence
 from .base import NOTHING, Fading, MonitorState, Reading
 from .beginnings import WINDOW, Beginnings
+from .detours import Detours
 from .diversions import Diversions
 from .features import StepFeatures, quote
 from .silent_topic_drift import LATE
@@ -25,7 +26,9 @@ _MOST_HINT = 0.34
 _BEGINS = 0.5
 """A step that is shown begins at least so much."""
 _MOST_QUOTES = 3
-_UNTOUCHED, _DIVERTED = 0.65, 0.7
+_DETOUR, _ONE_THING = 0.75, 0.62
+"""Looks at one thing after the other that nothing led to; if they seem to be one thing, it is rather drift."""
+_UNTOUCHED, _DIVERTED = 0.75, 0.7
 """Look-ups in a row that were for nothing; questions by the way that a person wants to get back from."""
 
 
@@ -42,7 +45,15 @@ class LateSprawl:
 
 
 class _State:
-    __slots__ = ("_beginnings", "_diversions", "_early", "_quotes", "_shown", "_untouched", "_wished")
+    __slots__ = (
+        "_beginnings",
+        "_diversions",
+        "_early",
+        "_quotes",
+        "_shown",
+        "_untouched",
+        "_wished",
+    )
 
     def __init__(self, task: str) -> None:
         self._beginnings = Beginnings(task)
@@ -61,8 +72,14 @@ class _State:
     def _show(self, step: StepFeatures) -> Reading | None:
         """What a step shows at once: look-ups that were for nothing, or a person who is led from thing to thing."""
         row, remarks = self._untouched.observe(step), self._diversions.listen(step)
+        detour = step.ask(Detours)
         if self._wished.holds:
             return None
+        if detour and detour.is_late:
+            reason = "Late in the run things were looked at that nothing led to, "
+            reason += "and what comes after has none of it." if detour.over else "and no step before had a word of it."
+            evidence = Evidence(LateSprawl.name, reason, detour.steps, detour.quotes[-_MOST_QUOTES:])
+            return Reading(_ONE_THING if detour.one_thing else _DETOUR, evidence)
         return _left(row) if row else _diverted(remarks) if remarks else None
 
     def _begun(self, step: StepFeatures) -> Reading:

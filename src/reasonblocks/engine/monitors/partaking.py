@@ -20,6 +20,9 @@ _FOR_MORE = Phrases(
     "the other ones, the others, try another, try the next",
 )
 """Whoever turns down one thing and wants to see the next has asked for it."""
+_ENDS = frozenset("bye goodbye thank thanks".split())
+_GOES_ON = frozenset("also and but can could however now please still would".split())
+"""Words of a reply that does not end with its thanks."""
 _REFERS = frozenset("he him it she them then they".split())
 _AT_ONCE = 3
 """Words within which a reference cannot be to what the text itself has said."""
@@ -50,3 +53,9 @@ def wants_more(answer: str, words: Iterable[str]) -> bool:
 def asks_back(step: StepFeatures) -> bool:
     """Whether a person wants to know more about what was said."""
     return "?" in step.result_excerpt and step.topic.brought & step.topic.said != 0
+
+
+def is_content(step: StepFeatures) -> bool:
+    """Whether a reply only thanks, or says good-bye: there is nothing left to be done for them."""
+    words = step.heard
+    return not _ENDS.isdisjoint(words) and _GOES_ON.isdisjoint(words) and "?" not in step.observation

@@ -20,7 +20,7 @@ _MOST_KEPT = 5_000
 """With more ids than this nothing is said, for no more are kept."""
 _MOST_GIVEN = 40
 """Values of a call that are looked at."""
-_STEPS_TO_WAIT = 6
+STEPS_TO_WAIT = 6
 """If nobody has answered by then, nobody is served."""
 _OWN_SHARE = 0.25
 """A record of which more is known than this is about what the run is about."""
@@ -87,7 +87,7 @@ class Provenance:
     @property
     def _is_over(self) -> bool:
         """Whether nothing can be told of this run any more."""
-        return self._full or (self._steps > _STEPS_TO_WAIT and not self._answered)
+        return self._full or (self._steps > STEPS_TO_WAIT and not self._answered)
 
     def listen(self, thought: str, answer: str) -> Origin:
         """Take in a step without a call, and what somebody answered."""

@@ -6,11 +6,14 @@ announced, or that somebody asked for, is none of this.
 """
 
 from ..answers import Evidence
-from .base import NOTHING, MonitorState, Reading
+from .base import NOTHING, Fading, MonitorState, Reading
 from .complaints import ASTRAY, Complaints
 from .departure import ENOUGH, Departure
+from .detours import Detour, Detours
+from .errands import Errand, Errands
 from .features import StepFeatures, quote
 from .monologue import Monologue
+from .redirections import Redirection, Redirections
 from .strangers import NAME, Strangers
 from .unspoken import Unspoken
 from .wishes import Wish
@@ -32,6 +35,11 @@ _MOST_HINT = 0.34
 """The most where it is not sure."""
 _COMPLAINED, _LED_ASTRAY = 2, 0.66
 """So many remarks that it is about something else, or one less where the words say so too, and what they score."""
+_DETOUR, _ERRAND, _LOOSE, _OUTDONE = 0.8, 0.85, 0.65, 0.62
+"""Looks at something else, look-ups for nobody, either where they do not hang together, and where it may be sprawl."""
+_REDIRECTED, _FROM_THING_TO_THING = 0.8, 0.66
+"""A person who wants to get back, from one other thing or from one after the other."""
+_MOST_QUOTES = 3
 _SHORTLY = 3
 """Steps within which somebody says so."""
 _ACKNOWLEDGED = Phrases(
@@ -59,9 +67,12 @@ class _State:
         "_away",
         "_complaints",
         "_departure",
+        "_errands",
         "_first",
         "_last",
         "_monologue",
+        "_redirections",
+        "_shown",
         "_strangers",
         "_task",
         "_unspoken",
@@ -71,6 +82,9 @@ class _State:
     def __init__(self, task: str) -> None:
         self._departure = Departure(task)
         self._strangers = Strangers()
+        self._errands = Errands(task)
+        self._redirections = Redirections(task)
+        self._shown = Fading()
         self._unspoken = Unspoken(task)
         self._wished = Wish()
         self._complaints = Complaints(ASTRAY)
@@ -88,6 +102,7 @@ class _State:
             self._strangers.observe(step),
             self._unspoken.observe(step),
             self._monologue.observe(step),
+            self._shown.next(self._show(step)),
         )
         reading = max(filter(None, readings), key=_score_of)
         if steps := len(self._departure.steps):
@@ -97,6 +112,16 @@ class _State:
             return _complained_of(remarks)
         self._wished.listen(step)
         return Reading(min(reading.score, _MOST_HINT), reading.evidence) if self._wished.holds else reading
+
+    def _show(self, step: StepFeatures) -> Reading | None:
+        """What a step shows about those before it: that they led nowhere, or that a person wants to get back."""
+        replies, detour = self._redirections.observe(step), step.ask(Detours)
+        errand = self._errands.observe(step)
+        if replies:
+            return _redirected(replies)
+        if detour and not (detour.hops and detour.is_late):
+            return _wandered(detour)
+        return _for_nobody(errand) if errand else None
 
     def _read_words(self, step: StepFeatures) -> Reading:
         departure = self._departure
@@ -143,6 +168,31 @@ class _State:
         )
         quotes = [text for text in (self._task, self._first, self._last) if text]
         return Evidence(NAME, reason, list(steps), list(dict.fromkeys(quotes)))
+
+
+def _redirected(replies: list[Redirection]) -> Reading:
+    together = len(replies) == 1 or replies[0].subject & replies[-1].subject
+    reason = "The person is told about something that they did not ask for, and comes back to what they came for."
+    evidence = Evidence(NAME, reason, [one.index for one in replies], [one.reply for one in replies])
+    return Reading(_REDIRECTED if together else _FROM_THING_TO_THING, evidence)
+
+
+def _wandered(detour: Detour) -> Reading:
+    looked = f"Nothing led to what was looked at in steps {detour.steps[0]} to {detour.steps[-1]}, and "
+    after = "the step after them goes on with what was done before and has nothing of it."
+    reason = looked + (after if detour.over else "hardly a word of it was in the task or in any step before.")
+    evidence = Evidence(NAME, reason, detour.steps, detour.quotes[:_MOST_QUOTES])
+    # Where it is late, one thing after another is rather sprawl.
+    return Reading(_DETOUR if detour.one_thing else _OUTDONE if detour.is_late else _LOOSE, evidence)
+
+
+def _for_nobody(errand: Errand) -> Reading:
+    reason = (
+        f"What was looked up or noted in steps {errand.steps[0]} to {errand.steps[-1]} has to do with nothing that "
+        "anybody said, nor with any result before, and what was then said or done has nothing of it."
+    )
+    evidence = Evidence(NAME, reason, errand.steps, errand.quotes[:_MOST_QUOTES])
+    return Reading(_OUTDONE if errand.after_deed else _ERRAND if errand.one_thing else _LOOSE, evidence)
 
 
 def _complained_of(remarks: list[tuple[int, str]]) -> Reading:

@@ -26,7 +26,7 @@ _SPEAKS_OF_WAITING = re.compile(
     r"\b(?:wait\w*|poll\w*|patien\w+|progress\w*|(?:more|some|its|enough|another) (?:time|moment|minutes?|seconds?)"
     r"|an? (?:while|moment|bit|minute|second)|how far|far along|so far|not yet|yet|under ?way"
     r"|still (?:not|no|going|busy|at it|there)|(?:is|has|be|been|it|are) (?:\w+ )?(?:done|finished|complete|ready"
-    r"|through|over|come|arrived|landed))\b",
+    r"|come|arrived|landed|(?:over|through)(?! \w)))\b",
     re.IGNORECASE,
 )
 _BEING_DONE = re.compile(
