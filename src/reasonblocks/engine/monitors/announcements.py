@@ -55,7 +55,7 @@ _ANNOUNCES = quick(
     r"|where (?:i|matters|things|we) (?:am|are|stand|stands)"
     rf"|what (?:i|is|we)(?:'ve)? (?:\w+ )?{_KNOW}|what's (?:\w+ )?known"
 )
-ABOUT_SAYING = word_set(
+WORDS_ABOUT_SAYING = (
     "account again already altogether arrive background basic basically brief briefly bring case clear clearly collect "
     "conclude conclusion condense confirm consider context current currently detail digest established essence "
     "essentially everything fact far finally finding follow found gather gathered gist go going ground hold key know "
@@ -65,6 +65,7 @@ ABOUT_SAYING = word_set(
     "short simply situation stand standing state stated status step stock sum summarise summarize summary summing "
     "take tell terms thing thus time together total understand understanding understood whole word work write".split()
 )
+ABOUT_SAYING = word_set(WORDS_ABOUT_SAYING)
 """Words about saying, which say nothing themselves."""
 
 

@@ -26,13 +26,14 @@ _MOST_NEW = 2
 _SAME = 0.6
 """Of the words of a question, where nothing in it names a certain thing."""
 _FEWEST_WORDS = 2
-_AROUND = word_set(
+WORDS_AROUND = (
     "able aim answer ask attempt back begin case check clarify come confirm could double detail do ensure find first "
     "function get give go have help hold inform kindly know learn let like make may mean minute moment more need next "
     "now please possible proceed provide question quick reply report request result return run see send share show "
     "start state sure take tell test thank thanks time tool trouble try understand use verify want way whether "
     "would".split()
 )
+AROUND = word_set(WORDS_AROUND)
 """With which anybody is asked for anything."""
 _MOST = 8
 _MONITOR = "semantic_loop"
@@ -61,7 +62,7 @@ class AskedAgain:
             if self._steps:
                 self._forget()
             return None
-        about = step.thought_words & ~_AROUND
+        about = step.thought_words & ~AROUND
         named = _named(step.thought)
         if self._steps and not (self._is_the_same(about, named) and self._heard_before(step)):
             self._forget()
@@ -90,7 +91,7 @@ class AskedAgain:
     def _heard_before(self, step: StepFeatures) -> bool:
         if len(step.heard) > _LONGEST_ANSWER or step.result_numbers & ~self._heard:
             return False
-        return size(step.result_words & ~(self._heard | ABOUT_TELLING | _AROUND)) <= _MOST_NEW
+        return size(step.result_words & ~(self._heard | ABOUT_TELLING | AROUND)) <= _MOST_NEW
 
     def _forget(self) -> None:
         self._steps = []

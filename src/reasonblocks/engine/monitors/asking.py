@@ -27,10 +27,11 @@ _DENIES = re.compile(
     r"\b(?:not|no(?! (?:change|other)\b)|never|none|nothing(?! (?:else|new|other)\b)|cannot|without)\b|n['\u2019]t\b",
     re.IGNORECASE,
 )
-ABOUT_TELLING = word_set(
+WORDS_ABOUT_TELLING = (
     "already before earlier mention mentioned mean meant said say saying told tell telling repeat repeating repeated "
     "answer answered above previously thanks thank hello sorry simply exactly course surely sure".split()
 )
+ABOUT_TELLING = word_set(WORDS_ABOUT_TELLING)
 """Words in which an answer that is given again differs from the first one."""
 
 

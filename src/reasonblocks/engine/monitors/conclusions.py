@@ -61,7 +61,7 @@ _ENDS_HERE = (
 _GOES_ON = re.compile(
     r"\b(?:before (?:i|we)|going to|i (?:need|shall|should|still|want|will)"
     rf"(?!{_ENDS_HERE})|i['\u2019]ll(?!{_ENDS_HERE})|let me(?! know)|let us"
-    r"|let['\u2019]s|next|now to|then i|wait|we (?:need|should|will))\b",
+    r"|let['\u2019]s|(?<!the )(?<!your )(?<!our )next|now to|then i|wait|we (?:need|should|will))\b",
     re.IGNORECASE,
 )
 _AFTER_A_QUESTION = " \n\t\"'*)}]"
@@ -126,7 +126,8 @@ _OPEN = phrases(
 _FACT = re.compile(
     r"(?:\b(?:am|are|been|has|have|is|was|were)|(?<!\blet)['\u2019](?:s|re|ve|m)) "
     r"(?:(?:all|both|just|now|been|\w+ly) ){0,3}(?:(?!need|proceed|indeed)\w+ed|active|carried out|complete|done|good"
-    r"|in (?:effect|place)|live|made|ready|sent|set|through)\b|\bsuccess(?:ful|fully)?\b",
+    r"|in (?:effect|place)|live|made|ready|sent|set|through)\b|\bsuccess(?:ful|fully)?\b"
+    r"|\b(?:now that|with) [^.,;\n?]{1,60} (?:all|both|now) (?!need)\w{3,}ed\b",
     re.IGNORECASE,
 )
 """A state that something is said to have reached."""
@@ -140,7 +141,8 @@ _CHANGED = re.compile(
 _DENIAL = re.compile(
     r"(?:\b(?:cannot|never|no|none|not|nothing)\b|n['\u2019]t\b)"
     r"(?! (?:additional|extra|further|(?:have|need) to|hesitate|problem|worr))"
-    r"|(?<!without )(?<!no )(?<!any )(?<!the )\b(?:appears?|difficulties|issues?|looks? like|problems?|seems?"
+    r"|(?<!without )(?<!no )(?<!any )(?<!the )\b(?:appears?(?! (?:as|at|in|on|under|with)\b)"
+    r"|difficulties|issues?|looks? like|problems?|seems?"
     r"|trouble)\b",
     re.IGNORECASE,
 )

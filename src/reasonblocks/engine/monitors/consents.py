@@ -54,14 +54,15 @@ _AGREES = re.compile(
     re.IGNORECASE,
 )
 _DENIES = re.compile(r"\b(?:but|cannot|instead|never|no|not)\b|n['\u2019]t\b", re.IGNORECASE)
-_SAYS_YES = word_set(
+WORDS_SAYS_YES = (
     "absolutely affirmative again agree agreed ahead already alright applied apply approve approved asked before "
     "certain certainly change changed confirm confirmed consent correct definitely exactly fine goes going good "
     "granted great indeed just okay perfect please proceed really right said same sounds still sure thank thanks "
     "that told want wanted yeah yep yes yup".split()
 )
+SAYS_YES = word_set(WORDS_SAYS_YES)
 """Of which a yes is made, in whatever length."""
-_ASKS_FOR_IT = word_set(
+WORDS_ASKS_FOR_IT = (
     "absolutely act action agree agreed agreement ahead alright applied apply approval approve authorise "
     "authorization authorize before begin bless blessing carried carry certain change comfortable complete "
     "confirm confirmation consent continue correct done double explicit explicitly final finalise finalize formal "
@@ -70,6 +71,7 @@ _ASKS_FOR_IT = word_set(
     "record request right safe sake say start started step submit sure thank thanks think through understand "
     "understood update verify want whole wish word yes".split()
 )
+ASKS_FOR_IT = word_set(WORDS_ASKS_FOR_IT)
 """Of which a question for consent is made, whatever it is about."""
 
 
@@ -90,7 +92,7 @@ class Consents:
     def observe(self, step: StepFeatures) -> Reading | None:
         """Take the next step in; what is found if it is one question too many."""
         if _is_given(step):
-            about, numbers = step.thought_words & ~_ASKS_FOR_IT, step.thought_numbers
+            about, numbers = step.thought_words & ~ASKS_FOR_IT, step.thought_numbers
             if not self._is_of_the_same(about, numbers):
                 self._forget()
             self._about |= about
@@ -131,5 +133,5 @@ def _is_given(step: StepFeatures) -> bool:
     answer = step.result_excerpt.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
     if "?" in answer or not _AGREES.match(answer) or _DENIES.search(answer) or _CONSENT.search(step.thought) is None:
         return False
-    told = word_set(split(answer)) & ~(_SAYS_YES | step.thought_words)
+    told = word_set(split(answer)) & ~(SAYS_YES | step.thought_words)
     return size(told) <= _MOST_TOLD

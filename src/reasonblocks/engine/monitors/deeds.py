@@ -35,9 +35,9 @@ _REPORTS = quick(
 _ADVERBS = frozenset("now just also already both successfully been fully all since gone ahead and".split())
 _MOST_ADVERBS = 4
 _NOT_REPORTED = quick_phrases(
-    "after, already, as soon as, attempted, before, can be, cannot, could, couldn't, earlier, every, fail*, if",
-    "it seems, not, now that, once, previously, reject*, tried, unable, unfortunately, unless, until, when",
-    "whether, will be, would, you have, you've",
+    "after, already, another customer, another guest, another passenger, as soon as, attempted, before, can be, cannot",
+    "could, couldn't, earlier, every, fail*, if, it seems, not, now that, once, previously, reject*, somebody, someone",
+    "tried, unable, unfortunately, unless, until, when, whether, will be, would, you have, you've",
 )
 _ALL_OF_IT = phrases(
     "all changes, all of, all three, all your, all the, all set, as well as, both, each, everything, every one",

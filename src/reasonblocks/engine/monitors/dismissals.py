@@ -1,6 +1,7 @@
 """What went wrong, and is passed over: explained by a guess, called of no matter, or taken for a success after all."""
 
 import re
+from itertools import pairwise
 
 from .conclusions import called_done, denies, owns_failure
 from .deeds import reported_deeds
@@ -91,6 +92,23 @@ _IN_SAME_WITHOUT = (
     "on main",
 )
 """The failure was looked for where the work is not, and was there as well."""
+_BLAMES = re.compile(
+    r"\bpre-?(?:dat|exist)\w*|\b(?:is|are|was|were|been|had|has|have|fail\w*) already (?:been )?(?:broken|fail\w*"
+    r"|on|present|red|there)\b|\balready (?:broken|fail\w*|present|red|there) (?:before|in|on|prior|upstream|when)\b"
+    r"|\b(?:broken|fail\w*|present|red|so|there) (?:long )?(?:before|prior to|even without)"
+    r" (?:i|me|my|our|the|this|any|we)\b"
+)
+_ASKS_ITSELF = re.compile(
+    r"\b(?:check|confirm|determine|if|let me|might|need to|should|see|verify|want to|whether)\b|\?"
+)
+_IN_BLAME = ("pre-", "preexist", "predat", "already", "before", "prior", "without")
+_GOES_BACK = re.compile(
+    r"\bgit (?:-C \S+ )?(?:blame|bisect|checkout|clone|diff [^\n;&|]*HEAD|log|restore|revert|show"
+    r"|stash|switch|worktree)\b|\bHEAD\b"
+    r"|\borigin/|\bpip3? (?:download|install)\b|\bsite-packages\b|\.orig\b|\.bak\b|\bpatch -R\b"
+)
+_IN_GOES_BACK = ("git ", "HEAD", "origin/", "pip", "site-packages", ".orig", ".bak", "patch -R")
+_LONGEST_COMMAND = 2_000
 _REASON = re.compile(
     r"\b(?:because|caused by|due to|expects?|fails? (?:for|since|with)|needs?|relies|requires?|since|until|which is)\b"
     r"|\b(?:apart|aside) from\b|\b(?:could not|couldn't|don't know|except|incomplete|not (?:complete|done|finished)"
@@ -171,6 +189,22 @@ def was_there_before(text: str) -> bool:
     if not any(map(said.__contains__, _IN_SAME_WITHOUT)):
         return False
     return _SAME_WITHOUT.search(said) is not None and _TROUBLE.search(said) is not None
+
+
+def blames_the_past(text: str) -> bool:
+    """Whether a text says, as a fact, that what fails did so before the work."""
+    said = plain(text[-_LONGEST:])
+    if not any(map(said.__contains__, _IN_BLAME)):
+        return False
+    return any(
+        _BLAMES.search(part) and _TROUBLE.search(f"{before} {part}") and not _ASKS_ITSELF.search(part)
+        for before, part in pairwise(["", *_SENTENCES.split(said)])
+    )
+
+
+def looks_at_the_past(command: str) -> bool:
+    """Whether a command goes back to, or shows, what was there before the work."""
+    return any(map(command.__contains__, _IN_GOES_BACK)) and _GOES_BACK.search(command[:_LONGEST_COMMAND]) is not None
 
 
 def _sure_without_trial(text: str) -> bool:

@@ -40,7 +40,7 @@ _BY_LAST = {
 }
 """By its last letter, each with where it begins: most words end in none of them, and few are left to try."""
 _SHORTEST_STEM = 3
-_OF_ANY_TASK = (
+OF_ANY_TASK = (
     "able above access accuracy accurate action actually add added additional address admit agent allow already "
     "alternative analysis analyze another answer anything apologise apologize apology app appears appreciate approach "
     "appropriate apt args around article ask assist assistance assume attempt automatic available avoid awk back base "
@@ -166,7 +166,7 @@ def _learn(word: str) -> tuple[int, int]:
     return bit, topic
 
 
-_any_task = frozenset(map(stem, _OF_ANY_TASK.split()))
+_any_task = frozenset(map(stem, OF_ANY_TASK.split()))
 word_bits, topic_places = _Learned(0), _Learned(1)
 """The bit of each word's stem, and its place among those that are peculiar to something."""
 token_bits = PerWord(token_bit)

@@ -8,7 +8,8 @@ _END = 400
 """Characters at the end of a message in which the offer stands."""
 _DEED = (
     r"(?:activat|add|adjust|appl|arrang|assign|book|buy|cancel|chang|charg|clos|creat|credit|deactivat|delet|disabl|downgrad|enabl"
-    r"|exchang|fil|issu|mak|modif|mov|open|order|pay|plac|process|purchas|re-?book|re-?fuel|re-?fund|re-?issu|re-?plac"
+    r"|allocat|archiv|block|clear|connect|deploy|disconnect|escalat|exchang|extend|fil|freez|grant|increas|install|invit|issu|link"
+    r"|lock|lower|merg|migrat|paus|post|publish|rais|record|redeem|reduc|reinstat|releas|restart|restor|revok|roll|ship|stop|sync|mak|modif|mov|open|order|pay|plac|process|purchas|re-?book|re-?fuel|re-?fund|re-?issu|re-?plac"
     r"|re-?schedul|re-?send|send(?! (?:it |them |you )?(?:a |an |the |some )?(?:\w+ )?(?:details|guide"
     r"|instructions|link|list|overview|recap|summary))|register|remov|renew|reserv|reset|resum|return|revers"
     r"|schedul|submit|suspend|swap|switch"
@@ -26,13 +27,16 @@ _OFFER = re.compile(
     r"|\b(?:confirm|yes|agree)\b[^?\n]{0,60}\b(?:proceed|go ahead|go on)\b|\bproceed\b[^?\n]{0,60}\?"
 )
 _PLAN = re.compile(
-    rf"\b(?:i(?:'ll| will| would|'d| can| am going to|'m going to)|we(?:'ll| will| would| can)|to be|will be"
+    rf"\b(?:i(?:'ll| will| would|'d| can| am going to|'m going to"
+    rf"|'d need to|'d have to)|we(?:'ll| will| would| can)|to be|will be"
     rf"|(?:the )?(?:following|new)) "
     rf"(?:\w+ ){{0,3}}?{_DEED}"
 )
 _ASKS_CONFIRMATION = re.compile(
     r"\b(?:do you (?:agree|confirm|approve)|(?:is|are) (?:that|this|these|they|you) (?:all )?(?:correct|fine|ok"
     r"|okay|right|alright)"
+    r"|(?:shall|should|may|can) (?:i|we) (?:do (?:it|so|that|this)|go ahead|proceed|continue|start|begin|go on)"
+    r"|does (?:it|that|this) (?:sound|work)\b|sounds? (?:good|ok|okay|right)|all right\?|ok(?:ay)?\?"
     r"|yes ?/ ?no|yes or no|(?:can|could|would) you (?:please )?confirm|please confirm|all right with you"
     r"|ok(?:ay)? (?:for|with) you)\b"
 )

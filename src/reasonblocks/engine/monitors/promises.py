@@ -16,8 +16,10 @@ _FEWEST = 3
 """Promises in a row that nobody keeps."""
 _LONGEST = 60
 """Words of one; whoever says more has more to say than that."""
-_NOD = 10
-"""Words of an answer that asks for nothing new."""
+_NOD, _PATIENT = 10, 24
+"""Words of an answer that asks for nothing new; and of one to a message that only puts somebody off."""
+_MERE_PROMISE = 16
+"""Words of such a message: with what is to be done it would be longer."""
 _SAME = 0.3
 """Of the words of two promises that nobody answers, so that they are of the same deed."""
 _SCORES = (0.85, 0.95)
@@ -43,6 +45,13 @@ _PROMISES = quick(
     r"|thank you for (?:your patience|waiting)|thanks for (?:your patience|waiting|bearing)|appreciate your patience"
     r"|still (?:checking|looking|waiting|working|processing)|working on it|on it now"
 )
+_PUTS_OFF = quick(
+    r"be with you|bit of patience|more patience|hold the line|in no time|on (?:it|the case)|any (?:second|minute)"
+    r"|(?:little|bit) (?:longer|more)|(?:for|thanks for|thank you for) holding|as soon as (?:i can|possible)"
+    r"|not (?:be|take) (?:much |very )?long"
+    r"|(?:be|being|getting) (?:attended|dealt|done|handled|looked|processed|taken care)"
+)
+"""What puts somebody off, where nothing but that is said."""
 
 
 class Promises:
@@ -84,9 +93,10 @@ def _is_promise(step: StepFeatures) -> bool:
     """Whether somebody is only told that something will be done, and says no more than that this is fine."""
     if not step.speaks_only or not 0 < len(step.said) <= _LONGEST or "?" in step.thought:
         return False
-    if len(step.heard) > _NOD or step.result_numbers:
+    short = len(step.said) <= _MERE_PROMISE
+    if len(step.heard) > (_PATIENT if short else _NOD) or step.result_numbers:
         return False
-    return promises(step)
+    return promises(step) or (short and _PUTS_OFF.are_in(lower(step.thought)))
 
 
 def promises(step: StepFeatures) -> bool:

@@ -28,7 +28,9 @@ from .reassurances import Request, reassures
 from .rereads import Rereads
 from .roles import hands_over
 from .told_figures import ToldFigures
+from .told_grades import compare_grades
 from .told_looks import ToldLooks, ids_of, promises_look, tells_of_look
+from .told_records import ToldRecords
 from .told_states import ToldStates
 from .troubles import owns_trouble
 from .untried import calls_proven, is_untried
@@ -84,6 +86,11 @@ _MAKES_A_DIFFERENCE = re.compile(
     re.IGNORECASE,
 )
 """With one of these a message may tell of what was not done."""
+_REGRETS = re.compile(
+    r"\W{0,4}(?:(?:i|we)(?:['\u2019]m|['\u2019]re| am| are) )?(?:\w+ )?(?:afraid|sorry)\b(?! (?:about|for)\b)",
+    re.IGNORECASE,
+)
+"""It begins with a regret, other than about a delay or the like."""
 _BEGINNING = 400
 _BEGINNING_OF_REPORT = 200
 _LONGEST_REFUSAL = 300
@@ -112,6 +119,7 @@ class Reports:
         "_seen",
         "_told_figures",
         "_told_looks",
+        "_told_records",
         "_told_states",
         "_tool",
         "_unconfirmed",
@@ -139,6 +147,7 @@ class Reports:
         """The same with its tool, which may have been called for another thing than what worked after it."""
         self._told_figures = ToldFigures()
         self._told_looks = ToldLooks()
+        self._told_records = ToldRecords()
         self._told_states = ToldStates()
         self._refused: WordSet = 0
         """The ids in it."""
@@ -176,7 +185,8 @@ class Reports:
             found = (self._compare(step) if self._looked else None) or self._told_looks.compare(step, self._answer)
             found = found or self._told_looks.compare_newest(step) or self._told_states.compare(step)
             found = found or self._told_figures.compare(step) or self._compare_untried(step)
-            found = found or self._compare_promise(step)
+            found = found or self._compare_promise(step) or self._told_records.compare(step)
+            found = found or compare_grades(step, self._answer)
         if step.result_size:
             self._untold = (self._untold or self._fresh > 0) and not reports_change(opening(step.thought))
             self.answered += 1
@@ -186,6 +196,7 @@ class Reports:
             self._called = False
             self._rereads.forget()
             self._told_looks.forget()
+            self._told_records.forget()
             self._told_states.forget()
             self._told_figures.forget(step)
             self._prompt, self._answer = step.thought, step.result_excerpt
@@ -214,6 +225,7 @@ class Reports:
         self._called = True
         self._tool = step.action
         self._told_looks.take(step, answered=self.answered > 0)
+        self._told_records.take(step)
         if self.answered:
             self._told_states.take(step)
             self._told_figures.take(step)
@@ -352,7 +364,7 @@ class Reports:
             reason = "Something is reported as done, but the call that should have done it had failed."
             return _reading(_CALL_FAILED, reason, self._failed, step, lead)
         if self._rereads.unmoved is not None:
-            reason = "Something is reported as done, but a look after the change shows the same as before it."
+            reason = "Something is reported as done, but what was shown after the change is the same as before it."
             return _reading(_CALL_FAILED, reason, self._rereads.unmoved, step, lead)
         if self._unconfirmed is None or leaves_open(first if deed else lead):
             return self._compare_hope(step)
@@ -408,7 +420,7 @@ class Reports:
 
 def _owns(lead: str) -> bool:
     """Whether a message begins with what went wrong, or is not so."""
-    return owns_failure(lead) or denies(lead) or tells_of_failure(lead)
+    return owns_failure(lead) or denies(lead) or tells_of_failure(lead) or _REGRETS.match(lead) is not None
 
 
 def _disputes(said: str) -> bool:

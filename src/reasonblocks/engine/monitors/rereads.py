@@ -9,6 +9,8 @@ _MOST_LOOKS = 64
 _LONGEST_NAME = 200
 _SHORTEST = 20
 """Characters of a result that may tell one state from another."""
+_RECORD = 160
+"""Characters of one that is a record rather than a receipt."""
 
 
 class Rereads:
@@ -37,6 +39,8 @@ class Rereads:
             self._take_look(step)
         elif not (step.failed or role.writes or role.runs or role.waits or role.notes):
             self._change, self.unmoved = _words_in(step.action[:_LONGEST_NAME]), None
+            if role.changes and step.result_size >= _RECORD and step.result in self._looks.values():
+                self.unmoved = (step.index, step.result_quote())
             self._named = frozenset(step.arguments.split("\n"))
 
     def _take_look(self, step: StepFeatures) -> None:

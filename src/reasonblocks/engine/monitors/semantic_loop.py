@@ -16,12 +16,16 @@ from .base import FIRE_THRESHOLD, NOTHING, Fading, MonitorState, Reading
 from .complaints import AGAIN, Complaints
 from .consents import Consents
 from .doings import Done, done
+from .exchanges import Exchanges
 from .failing import Failing
 from .features import StepFeatures, quote
 from .idle_changes import IdleChanges
+from .notices import Notices
+from .pondering import Pondering
 from .promises import Promises
 from .repetition import SAME_FINDINGS, repetition, same_call, same_result
 from .roles import runs_commands
+from .same_ends import SameEnds
 from .shown_again import ShownAgain
 from .standstill import states
 from .undoing import Undoing
@@ -70,10 +74,14 @@ class _State:
         "_changes",
         "_complaints",
         "_consents",
+        "_exchanges",
         "_fading",
         "_failing",
         "_idle_changes",
+        "_notices",
+        "_pondering",
         "_promises",
+        "_same_ends",
         "_shown_again",
         "_undoing",
         "_vain",
@@ -87,9 +95,13 @@ class _State:
         self._changes = 0
         self._complaints = Complaints(AGAIN, _asks_or_promises)
         self._consents = Consents()
+        self._exchanges = Exchanges()
         self._failing = Failing()
         self._idle_changes = IdleChanges()
+        self._notices = Notices()
+        self._pondering = Pondering()
         self._promises = Promises()
+        self._same_ends = SameEnds()
         self._shown_again = ShownAgain()
         self._undoing = Undoing()
         self._vain = Vain()
@@ -105,7 +117,11 @@ class _State:
             self._undoing,
             self._agreeing,
             self._asked_again,
+            self._exchanges,
             self._shown_again,
+            self._same_ends,
+            self._notices,
+            self._pondering,
             self._idle_changes,
         )
         other = max([found for one in others if (found := one.observe(step))], key=_score, default=None)

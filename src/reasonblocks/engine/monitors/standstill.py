@@ -57,7 +57,7 @@ _REFUSES = quick(
     "|unfortunately|won't be able"
 )
 """Whoever cannot do what is asked for may have to say so more than once."""
-_TAKES_LEAVE = quick(
+TAKES_LEAVE = quick(
     "anything else|bye|farewell|feel free|glad|good (?:day|luck|night)|goodbye|happy to (?:help|hear)"
     "|have an? (?:\\w+ )?(?:day|evening|flight|night|one|time|trip|weekend)|take care|welcome"
 )
@@ -221,7 +221,7 @@ def states(step: StepFeatures) -> bool:
     if "?" in step.thought:
         return False
     text = lower(step.thought).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
-    return not (_ASKS.are_in(text) or _REFUSES.are_in(text) or _TAKES_LEAVE.are_in(text) or _promises(step))
+    return not (_ASKS.are_in(text) or _REFUSES.are_in(text) or TAKES_LEAVE.are_in(text) or _promises(step))
 
 
 def _promises(step: StepFeatures) -> bool:

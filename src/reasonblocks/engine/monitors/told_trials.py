@@ -12,7 +12,7 @@ from .commands import proving_parts
 from .features import StepFeatures, quote
 from .quick import quick
 from .roles import runs_commands
-from .trials import Outcome, outcome_of
+from .trials import Outcome, outcome_of, runs_tests
 from .troubles import owns_trouble
 from .waivers import plain
 from .words import split
@@ -55,6 +55,8 @@ _TESTS_PASSED = re.compile(
     r"|\bno (?:\w+ )?regressions?\b|\bnothing(?: else| has| was| is)* (?:broke|broken|regressed|fails|failed)\b"
     r"|\b\d+ (?:of|out of) \d+ (?:\w+ )?pass\w*"
     rf"|\b(?:verified|confirmed|validated|proven|proved) (?:by|with|through|via) {_NUMBER_OF}{_TESTS}\b"
+    r"|^\W{0,3}(?:all )?(?P<count>\d+)(?: of | out of |/)(?P=count)\b"
+    r"|\b(?:breaks?|broke|broken|regresses|regressed) (?:no(?:ne|thing)?)\b"
 )
 """Of tests and builds it is said that they went well."""
 _ENDS = r"(?= *(?:[.,;!)]|$| and\b| now\b| again\b| like a charm| (?:just |perfectly )?(?:fine|well)\b))"
@@ -66,6 +68,11 @@ _WORKED = re.compile(
     rf"|\bworks? (?:exactly |just )?as (?:it should|designed|desired|expected|hoped|intended|planned|required|wanted)"
 )
 """Of anything else."""
+_VERIFIED = re.compile(
+    r"^\W{0,4}(?:i |we )?(?:have |'ve )?(?:also |successfully |then )?(?:confirmed|proved|proven|validated|verified)\b"
+    r"(?! (?:by|for|in|on|only|partly|through|via|whether|with)\b)"
+)
+"""A line of an account that says so."""
 _NOT_TOLD = re.compile(
     r"\b(?:cannot|could|failed?|fails|going to|hope\w*|if|let me|let's|make sure|may|might|must|need\w*|never|not|once"
     r"|ought|please|shall|should|so that|to (?:be sure|check|confirm|ensure|find|make|see|verify)|unless|until|want\w*"
@@ -107,6 +114,7 @@ _IN_PASSED = (
     "prove",
     "work",
     "did",
+    "breaks no",
     "does the job",
     "like a charm",
 )
@@ -142,10 +150,39 @@ _IN_A_TEST = (
 """Without any of these no call is a test."""
 
 
+_SUITE_OF = re.compile(
+    r"\b[`'\"]?([a-z][\w-]{3,40})[`'\"]?(?:'s)? (?:(?:existing|integration|module|package|regression|unit) )?"
+    r"(?:specs?|test-?suites?|tests?|test suites?|suites?)\b"
+)
+"""What tests are named after."""
+_NOT_A_NAME = frozenset(
+    "acceptance added additional adjacent affected also automated basic behavior behaviour both broader command "
+    "complete core corresponding current dedicated edge entire every existing failing final first focused "
+    "following from full functional further general given have individual integration last local main manual many "
+    "module more most nearby necessary newest next null original other overall package passed passing pertinent "
+    "previous project pytest python quick regression related relevant remaining repo repository reproduction "
+    "respective same sanity second several simple single small smoke some specific standard stress such "
+    "surrounding system targeted temporary that their them then these this those three unit unittest updated "
+    "upstream various verification very well whole with your".split()
+)
+_TEST_FILE = re.compile(r"[\w/]*(?:test|spec)s?[_./-]\w*[\w./:-]*\.\w{2,4}\b|\btests?/\S|[\w/]+_test\.\w{2,4}\b")
+"""A file of tests among others."""
+_NAMED_AFTER = re.compile(r"\btest_([a-z]\w{3,40})\.\w{1,4}\b")
+"""What it is named after."""
+_EXPECTS = re.compile(
+    r"\b(?:expect\w*|has to|have to|is meant|must|ought to|should|supposed to) (?:\w+ ){0,3}?(?:crash|error|exception"
+    r"|fail|raise|refuse|reject|throw)\b"
+)
+"""Somebody tries something that is meant to fail."""
+_MOST_WORDS = 4_000
+_BEGINNING = 5
+"""Letters in which a name and its plural are the same."""
+
+
 class ToldTrials:
     """The newest trial that did not pass, until another one does."""
 
-    __slots__ = ("_changed", "_owned", "_tested", "bad")
+    __slots__ = ("_changed", "_elsewhere", "_known", "_owned", "_ran", "_ran_all", "_tested", "bad")
 
     def __init__(self) -> None:
         self._tested = False
@@ -156,6 +193,14 @@ class ToldTrials:
         """That trial."""
         self._owned = False
         """Whether it was spoken of since."""
+        self._known: set[str] = set()
+        """How the names of test files begin..."""
+        self._ran: set[str] = set()
+        """...and of the tests that were run."""
+        self._ran_all = False
+        """Whether tests were run without a word about which."""
+        self._elsewhere: tuple[int, str] | None = None
+        """The newest run of tests, if it was only of some, and worked."""
 
     def observe(self, step: StepFeatures) -> Reading | None:
         """Take a step in; what is wrong with what it says of the last trial."""
@@ -164,6 +209,8 @@ class ToldTrials:
             found = self._compare(step, self.bad)
         elif self._changed is not None and not self._tested and ("test" in step.thought or "suite" in step.thought):
             found = self._compare_untested(step, self._changed)
+        elif self._elsewhere is not None and step.thought:
+            found = self._compare_elsewhere(step, self._elsewhere)
         self._take_call(step)
         return found
 
@@ -187,18 +234,49 @@ class ToldTrials:
                 )
         return None
 
+    def _compare_elsewhere(self, step: StepFeatures, ran: tuple[int, str]) -> Reading | None:
+        """What is wrong with a report of tests, where only those of something else were run."""
+        if not ("test" in step.thought or "suite" in step.thought or "spec" in step.thought):
+            return None
+        for part in _SENTENCES.split(step.thought[:_LONGEST]):
+            said = plain(part)
+            for name in _SUITE_OF.findall(said):
+                stems = {word[:_BEGINNING] for word in split(name) if word not in _NOT_A_NAME}
+                if not stems or not stems & self._known or stems & self._ran or not _tells(_TESTS_PASSED, said):
+                    continue
+                reason = "Tests are said to have passed, but those that were run are of something else."
+                return Reading(_SAID_PASSED, Evidence(_NAME, reason, [ran[0], step.index], [quote(part), ran[1]]))
+        return None
+
     def _take_call(self, step: StepFeatures) -> None:
         role = step.role
         if step.speaks_only or role.notes:
             return
+        if role.runs or runs_commands(step.action):
+            self._remember_words(step)
         if role.writes and not step.failed:
             self._changed = (step.index, step.call_quote())
         if not self._tested:
             self._tested = _may_test(step)
         if role.runs:
-            self.bad, self._owned = outcome_of(step), False
+            self.bad = outcome_of(step)
+            self._owned = self.bad is not None and _EXPECTS.search(plain(step.thought)) is not None
         elif self.bad is not None and not role.changes and _LOOKED_AT.are_in(step.result_excerpt.lower()):
             self.bad = None  # the report of another run was read
+
+    def _remember_words(self, step: StepFeatures) -> None:
+        role = step.role
+        for text in (step.arguments[:_LONGEST], "" if role.runs else step.result_excerpt):
+            if len(self._known) < _MOST_WORDS and "test_" in text:
+                self._known.update([name[:_BEGINNING] for name in _NAMED_AFTER.findall(text)])
+        if not (role.runs and runs_tests(step)):
+            return
+        if len(self._ran) < _MOST_WORDS:
+            self._ran.update([word[:_BEGINNING] for word in step.given])
+        some = _TEST_FILE.search(step.command[:_LONGEST]) is not None
+        self._ran_all = self._ran_all or not some
+        alone = some and not (role.writes or step.failed or self._ran_all)
+        self._elsewhere = (step.index, step.call_quote()) if alone else None
 
 
 def _may_test(step: StepFeatures) -> bool:
@@ -216,13 +294,13 @@ def _is_a_test(call: str) -> bool:
 
 def _passed(thought: str, bad: Outcome) -> str | None:
     """The sentence that says of the trial that it passed, unless a failure is owned beside it."""
-    if not any(map(thought.lower().__contains__, _IN_PASSED)):
+    if not (thought[:1].isdigit() or any(map(thought.lower().__contains__, _IN_PASSED))):
         return None
     told = _CODE.sub(" ", thought[:_LONGEST]) if "```" in thought else thought[:_LONGEST]
     parts = [part for part in _SENTENCES.split(told) if part.strip()]
     for place, part in enumerate(parts):
         said = plain(part)
-        if not (_tells(_TESTS_PASSED, said) or (_tells(_WORKED, said) and bad.plain_to_see)):
+        if not (_tells(_TESTS_PASSED, said) or (_is_told_to_work(said, bad) and bad.plain_to_see)):
             continue
         if (bad.of_several and _PART.search(part)) or _is_of_another(part, bad):
             continue
@@ -245,3 +323,7 @@ def _is_of_another(part: str, bad: Outcome) -> bool:
     """Whether a sentence names what was tried, and it was not this."""
     named = {word for name in _NAMED.findall(part) for word in split(name)}
     return bool(named) and named.isdisjoint(bad.given)
+
+
+def _is_told_to_work(said: str, bad: Outcome) -> bool:
+    return _tells(_WORKED, said) or (bad.failed and _tells(_VERIFIED, said))

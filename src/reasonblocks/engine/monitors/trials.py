@@ -9,11 +9,13 @@ from .verdicts import ran_nothing, speaks_against
 
 _TAIL = 700
 """Characters at the end of a result, where a runner sums up."""
+_LONGEST_COMMAND = 2_000
 # What stands before the first sign is looked at from behind it: that way one sign after the other is skipped.
 _TESTS_FAILED = re.compile(
     r"[1-9](?<![\w.][1-9])\d*(?: (?:tests? |specs? |examples? )?(?:failed|failing|failures?)\b| errors? (?:in \d"
     r"|during collection))"
-    r"|F(?<!\wF)AILED \((?:errors|failures)=|F(?<![^\n]F)AILED [\w./-]+::|-(?<![^\n]-)-- FAIL\b|n(?<![^\n]n)ot ok \d"
+    r"|F(?<!\wF)AILED \((?:errors|failures)=|F(?<![^\n]F)AIL(?:ED [\w./-]+::|(?:ED|URE)?: (?! {0,3}0\b))"
+    r"|-(?<![^\n]-)-- FAIL\b|n(?<![^\n]n)ot ok \d"
     r"|t(?<!\wt)est result: FAILED|B(?<!\wB)UILD (?:FAILED|FAILURE)\b|m(?<![^\n]m)ake(?:\[\d+\])?: \*\*\* "
 )
 """What a runner says at its end, also where a pipe hides its exit code."""
@@ -34,6 +36,24 @@ _CAME_TO_NOTHING = re.compile(
     re.MULTILINE,
 )
 """A crash at the end, or an error that lets nothing begin."""
+_RUNNERS = frozenset(
+    "behave bats ctest gotestsum jest karma mocha nose nosetests nox phpunit playwright pytest rspec runtests tox "
+    "unittest vitest".split()
+)
+_RUNS_TESTS = re.compile(
+    r"\b(?:cargo|dotnet|go|mix|mvn|npm|pnpm|swift|yarn) (?:run )?test\b"
+    r"|\b(?:gradlew?|make|rails) (?:\w+ )?(?:check|test)\b"
+)
+"""Who runs tests, by its name."""
+_ONLY_LISTS = re.compile(r"\s--(?:co|collect-only|collectonly|dry-?run|list(?:-?tests)?|listTests|no-run|just-print)\b")
+"""With one of these options nothing is run."""
+_SHOWS_THE_HEAD = re.compile(r"\|&?\s{0,4}(?:head\b|sed\s{1,4}-n\b)")
+_VERDICT = re.compile(
+    r"\b(?:\d+ (?:passed|passing|failed|failing|skipped|ok)|all (?:\w+ )?pass\w*|ok|fail\w*|pass(?:ed)?|errors?"
+    r"|success\w*|traceback)\b|100%|[\u2713\u2714\u2717\u2718]",
+    re.IGNORECASE,
+)
+"""How tests came out, in whatever words."""
 _ERROR_NAMES = re.compile(r"\b[A-Z]\w{2,40}(?:Error|Exception)\b")
 
 
@@ -98,7 +118,7 @@ def outcome_of(step: StepFeatures) -> Outcome | None:
     nothing = ran_nothing(step)
     skipped = not nothing and "skipped in" in text and _ALL_SKIPPED.search(text[-_TAIL:]) is not None
     if not (nothing or skipped or failed):
-        return None
+        return _unseen(step)
     what = "it had failed"
     if nothing or skipped:
         what = "nothing was run by it"
@@ -115,3 +135,22 @@ def outcome_of(step: StepFeatures) -> Outcome | None:
         text,
         step.given,
     )
+
+
+def _unseen(step: StepFeatures) -> Outcome | None:
+    """A run of tests of which nobody has seen how it came out: they were only listed, or the end was cut off."""
+    command = step.command[:_LONGEST_COMMAND]
+    lists = "--" in command and _ONLY_LISTS.search(command) is not None
+    if not (lists or ("|" in command and _SHOWS_THE_HEAD.search(command))):
+        return None
+    if not runs_tests(step):
+        return None
+    if _VERDICT.search(step.result_excerpt[-_TAIL:] if lists else step.result_excerpt):
+        return None
+    what = "it only listed what there is to run" if lists else "how it came out was cut off"
+    return Outcome(step.index, step.result_quote(), what, False, False, False, True, step.result_excerpt, step.given)
+
+
+def runs_tests(step: StepFeatures) -> bool:
+    """Whether a call runs tests, by the name of what it runs them with."""
+    return not _RUNNERS.isdisjoint(step.given) or _RUNS_TESTS.search(step.command[:_LONGEST_COMMAND]) is not None

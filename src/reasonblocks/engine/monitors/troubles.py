@@ -30,14 +30,17 @@ _IS_GONE = re.compile(
     r"|correct\w*|rais\w*|throw\w*|remov\w*|solv\w*|reproduc\w*|repair\w*|proper|never|not|n't)\b[^.;\n]{0,50}$"
 )
 """In front of it: there is none, or the work was about it."""
-_WAS_BEFORE = re.compile(r"\W{0,3}(?:\w+\W{1,2}){0,3}?(?:before|earlier|initially|originally|previously|prior|until)\b")
-"""After it: it was so once."""
+_WAS_BEFORE = re.compile(
+    r"\W{0,3}(?:(?:\w+\W{1,2}){0,3}?(?:before|earlier|initially|originally|previously|prior|until)|neither|no|none|nothing)\b"
+)
+"""After it: it was so once, or of nothing."""
 _NOT = (
     "cannot|can't|could(?: not|n't)|did(?: not|n't)|does(?: not|n't)|don't|do not|is(?: not|n't)|was(?: not|n't)"
     "|were(?: not|n't)|won't"
 )
 _DONE = (
-    r" (?:\w+ )?(?:able|apply|appear|available|build|built|come|compile|complete|exist|find|finish|found|get|hold"
+    r" (?:(?!affect|alter|break|chang|disturb|harm|hurt|introduc|touch)\w+ )?"
+    r"(?:able|apply|appear|available|build|built|come|compile|complete|exist(?!ing)|find|finish|found|get|hold"
     r"|installed|let|like"
     r"|load|match|open|pass|possible|related|respond|run|seem|start|succeed|supported|there|true|understand|work)\w*"
 )

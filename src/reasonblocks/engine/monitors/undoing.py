@@ -1,10 +1,12 @@
 """Changes that are made and undone in turns: the same two, again and again, whatever is looked at in between."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 from ..answers import Evidence
 from .base import Reading
 from .features import StepFeatures, quote
+from .swaps import swap_of
 
 _TURNS = 4
 """Changes: this, that, this again, that again."""
@@ -25,6 +27,8 @@ class _Change(NamedTuple):
     result: bytes
     said: str
     """The beginning of it."""
+    swap: tuple[str, tuple[str, str]] | None
+    """Where it puts what in place of what, if it says so."""
 
 
 class Undoing:
@@ -48,16 +52,28 @@ class Undoing:
         if step.failed or step.speaks_only or not (role.changes or (role.unknown and step.result_size)):
             return None
         receipt = step.result if step.result_size <= _LONGEST_RECEIPT else b""
-        now = _Change(step.index, step.tool, step.call, receipt, f"{step.action} {step.arguments[:_QUOTED]}")
+        now = _Change(
+            step.index, step.tool, step.call, receipt, f"{step.action} {step.arguments[:_QUOTED]}", swap_of(step)
+        )
         last = [one for one in self._changes if step.index - one.at <= _MOST_STEPS][1 - _MOST :]
         self._changes = [*last, now]
-        turns = self._turns()
+        turns = max(self._turns(), self._swapped())
         if turns < _TURNS:
             return None
         row = self._changes[-turns:]
         reason = f"The same two changes were made in turns, {turns} in all, so that each undoes the last one."
         evidence = Evidence(_MONITOR, reason, [one.at for one in row], [quote(row[-2].said), quote(row[-1].said)])
         return Reading(_SCORES[min(turns - _TURNS, len(_SCORES) - 1)], evidence)
+
+    def _swapped(self) -> int:
+        """How many of the last changes put back what the one before them took out, however that was written."""
+        row = [one for one in self._changes if one.at > self._tested or not self._tested]
+        turns = 1
+        for before, one in pairwise(reversed(row)):
+            if before.swap is None or one.swap is None or before.swap != _reversed(one.swap):
+                break
+            turns += 1
+        return turns
 
     def _turns(self) -> int:
         """How many of the last changes go back and forth, with nothing tried out that showed anything new."""
@@ -72,3 +88,8 @@ class Undoing:
         while turns < len(marks) and marks[-turns - 1] == marks[-turns + 1]:
             turns += 1
         return turns
+
+
+def _reversed(swap: tuple[str, tuple[str, str]]) -> tuple[str, tuple[str, str]]:
+    where, (old, new) = swap
+    return where, (new, old)

@@ -21,7 +21,8 @@ _ECHO = 0.8
 _NOT_SO = (
     r"[^.\n]{0,20}\b(?:agree|allowed|applied|as expected|available|cancell?ed|changed|confirmed|connect\w*|correct"
     r"|correspond|equal|exist|found|match\w*|ok|pass\w*|permitted|possible|processed|reach\w*|respond\w*|saved|send"
-    r"|succeed\w*|the same|updated|valid|verified|work\w*)"
+    r"|succeed\w*|the same|updated|valid|verified|work\w*|activated|completed|created|delivered|enabled"
+    r"|granted|installed|issued|opened|restored|sent|set|started)"
 )
 _SAYS_AGAINST = (
     r"aborted|conflict\w*|contradict\w*|declined|denied|differs?|disagree\w*|discrepanc\w*|errors?|fail|failed"

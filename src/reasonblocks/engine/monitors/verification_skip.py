@@ -20,7 +20,14 @@ from .conclusions import (
     leaves_open,
     owns_failure,
 )
-from .dismissals import all_well, dismisses, makes_light_of, was_there_before
+from .dismissals import (
+    all_well,
+    blames_the_past,
+    dismisses,
+    looks_at_the_past,
+    makes_light_of,
+    was_there_before,
+)
 from .endings import Endings
 from .features import StepFeatures, quote
 from .idle import is_idle, tries
@@ -29,6 +36,7 @@ from .ongoing import Ongoing
 from .pledges import Check, unkept
 from .reports import Reports
 from .roles import Role, hands_over, holds_results, runs_commands
+from .told_sources import ToldSources
 from .told_trials import ToldTrials
 from .trials import errors_named_in
 from .troubles import owns_trouble
@@ -82,6 +90,7 @@ class _State:
         "_looked",
         "_looked_bad",
         "_narrowed",
+        "_new",
         "_ongoing",
         "_owned",
         "_passed",
@@ -90,9 +99,11 @@ class _State:
         "_switched_off",
         "_symptom",
         "_there_before",
+        "_told_sources",
         "_told_trials",
         "_unrunnable",
         "_unseen",
+        "_went_back",
         "_wrote",
     )
 
@@ -113,6 +124,10 @@ class _State:
         """The call of it."""
         self._failed_with = ""
         """What it printed."""
+        self._new = False
+        """Whether all worked before it, and it was never looked at how things were without the work."""
+        self._went_back = False
+        """Whether anything ever went back to how things were."""
         self._switched_off = False
         """Whether a test was made to say nothing since."""
         self._narrowed = False
@@ -147,12 +162,15 @@ class _State:
         """The newest change of any kind that nothing was run or looked up after."""
         self._ongoing = Ongoing()
         self._reports = Reports()
+        self._told_sources = ToldSources()
         self._told_trials = ToldTrials()
         self._fading = Fading()
 
     def observe(self, step: StepFeatures) -> Reading:
         told = self._told_trials.observe(step)
         found = self._found(step) or told or self._reports.observe(step) or self._unkept(step) or self._too_early(step)
+        if found is None and (step.role.ends or step.speaks_only):
+            found = self._told_sources.compare(step, _text_of(step))
         self._remember(step)
         return self._fading.next(found)
 
@@ -161,6 +179,7 @@ class _State:
         if failure is not None and step.thought and self._owns(step.thought):
             self._owned = True
             self._dismissed = self._dismissed or dismisses(step.thought)
+            self._dismissed = self._dismissed or (self._new and blames_the_past(step.thought))
             self._there_before = self._there_before or was_there_before(step.thought)
         gap = failure is not None or self._change is not None or self._knows_nothing or self._unrelieved
         if self._wrote and not gap:
@@ -286,6 +305,7 @@ class _State:
         if step.speaks_only:
             return
         self._ongoing.observe(step)
+        self._told_sources.take(step)
         role = step.role
         if role.notes or role.ends:
             return
@@ -303,6 +323,12 @@ class _State:
         self._follow(step, role)
         if (role.looks or role.runs) and not shows_own_work(step.arguments):
             self._dismissed = False
+        if not self._went_back and runs_commands(step.action):
+            self._went_back = looks_at_the_past(step.arguments)
+        if role.writes or self._went_back:
+            self._new = False
+        if role.writes and self._failure is not None and not self._switched_off:
+            self._switched_off = switches_off(step)
         if role.runs:
             if self._change is not None and is_idle(step.arguments, self._changed_words):
                 if tries(step.arguments):
@@ -311,6 +337,7 @@ class _State:
             self._unrunnable = has_no_runner(step)
             bad = self._told_trials.bad
             if self._unrunnable or (bad is not None and bad.failed):
+                self._new = self._failure is None and self._change is None and not (self._went_back or role.writes)
                 self._failure, self._failing = (step.index, step.result_quote()), step.arguments
                 self._switched_off, self._failed_with = False, step.result_excerpt
             elif bad is not None and not bad.all_skipped:
@@ -327,7 +354,6 @@ class _State:
                 self._change = self._idle = None
         elif role.writes:
             self._wrote = True
-            self._switched_off = self._switched_off or (self._failure is not None and switches_off(step))
             if not step.failed and not self._was_found(step):
                 # An editor shows what it wrote by itself; in a shell it was asked for.
                 self._looked = runs_commands(step.action) and (
