@@ -42,6 +42,7 @@ CALLED_PASSED = (
     "All green, so nothing regressed.",
     "The existing tests pass as well.",
     "701 of 701 pass. Now I remove the script.",
+    "701/701, so the script can go.",
     "Tests are passing, that is what I wanted to see.",
 )
 NOT_CALLED_PASSED = (
@@ -51,6 +52,8 @@ NOT_CALLED_PASSED = (
     "The tests should pass after the next change.",
     "One failure left, which I look into now.",
     "The tests passed before my change.",
+    "8/8: lib/p.py is the last of them.",
+    "8 of 8 files to look at.",
 )
 
 

@@ -60,6 +60,17 @@ def test_c14_look_ups_that_are_used_or_could_not_be_are_none(steps: list[Observe
     assert not any(untouched.observe(reader.read(one)) for one in [*SERVED, *steps])
 
 
+def test_c14_once_it_is_done_there_is_nothing_left_to_look_up() -> None:
+    """But a list may be gone through for the one thing that is told of it."""
+
+    def found(*steps: ObservedStep) -> bool:
+        reader, untouched = StepReader(TASK), Untouched(TASK)
+        return any(untouched.observe(reader.read(one)) for one in [*SERVED[:-1], *steps, BOOKED])
+
+    assert found(POKED[0], POKED[1], POKED[3])
+    assert not found(*ONE_TOOL)
+
+
 def test_c14_look_ups_that_a_person_asked_for_are_none() -> None:
     """Whoever wishes for something else has anything looked up."""
     wish = step("Your table is booked.", observation="By the way, I have another question, about your events.")

@@ -55,7 +55,8 @@ _TESTS_PASSED = re.compile(
     r"|\bno (?:\w+ )?regressions?\b|\bnothing(?: else| has| was| is)* (?:broke|broken|regressed|fails|failed)\b"
     r"|\b\d+ (?:of|out of) \d+ (?:\w+ )?pass\w*"
     rf"|\b(?:verified|confirmed|validated|proven|proved) (?:by|with|through|via) {_NUMBER_OF}{_TESTS}\b"
-    r"|^\W{0,3}(?:all )?(?P<count>\d+)(?: of | out of |/)(?P=count)\b"
+    rf"|^\W{{0,3}}(?:all )?(?P<count>\d+)(?: of | out of |/)(?P=count)\b"
+    rf"(?= *(?:[.,;!)]|$|and\b|now\b|{_FINE}\b|{_TESTS}\b))"
     r"|\b(?:breaks?|broke|broken|regresses|regressed) (?:no(?:ne|thing)?)\b"
 )
 """Of tests and builds it is said that they went well."""

@@ -131,7 +131,8 @@ class Untouched:
         words, numbers = step.topic.spoken, step.thought_numbers
         row = [one for one in self._row if one.got and not (one.fresh & words or one.numbers & numbers)]
         enough = len(row) >= _AFTER_DEED and sum(one.looks for one in row) >= _LOOKS_AFTER_DEED
-        return row if enough and len(self._row) - len(row) <= 1 else None
+        one_kind = len({one.tool for one in row}) == 1  # a list that is gone through, of which one was wanted
+        return row if enough and not one_kind and len(self._row) - len(row) <= 1 else None
 
     def _of_service(self, step: StepFeatures) -> list[LookUp] | None:
         row = list(self._row)
