@@ -114,7 +114,6 @@ BARKEEPER = "The barkeeper, Malte, grew up on Ruegen and picks the berries himse
     [
         ["OK, but my dates?", "Could we please change my arrival now?"],
         ["Sounds nice.", "Please just move my stay."],
-        ["I see.", "Well."],
         ["Nice, but I was asking about my arrival."],
         ["What has that got to do with my stay?"],
     ],
@@ -139,8 +138,18 @@ def test_c14_a_person_who_is_told_something_else_and_comes_back_shows_a_drift(re
         ],
         [("The courtyard room is free from Thursday at ninety euros.", "Please take that one."), (GIN, "I see.")],
         [(GIN, "Thanks, bye."), (BARKEEPER, "Bye.")],
+        [("Hold the lever below the gauge until it clicks.", "Did that."), ("Undo the topmost valve.", "It hisses.")],
+        [(GIN, "I see."), (BARKEEPER, "Well.")],
     ],
-    ids=["takes it up", "something else of their own", "a refusal", "an offer, then a remark", "a farewell"],
+    ids=[
+        "takes it up",
+        "something else of their own",
+        "a refusal",
+        "an offer, then a remark",
+        "a farewell",
+        "led through something",
+        "nods",
+    ],
 )
 def test_c14_a_person_who_takes_part_or_is_refused_is_not_led_away(messages: list[tuple[str, str]]) -> None:
     """Words may be new where it is about what they came for."""

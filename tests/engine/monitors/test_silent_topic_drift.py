@@ -208,6 +208,29 @@ def test_a_person_who_takes_part_is_not_talked_at(answers: list[str]) -> None:
     assert max(reading.score for reading in readings) < FIRES
 
 
+BROKEN = "The boiler in our flat makes a noise and the radiators stay cold."
+LED = [
+    ("Which boiler is it?", "A white one."),
+    ("Open the flap under the gauge. What does the needle point at?", "Half a bar."),
+    ("Hold the black lever down until it says one and a half.", "Did that."),
+    ("Next take the little key and undo the valve at the end of the topmost heater.", "It hisses."),
+    ("Shut the valve as soon as drops run out, and go on with the other rooms.", "Done, all of them."),
+    ("Now set the thermostat to twenty and knock on the pipe above the pump.", "It rattled, now it's quiet!"),
+    ("Sludge had stuck the rotor, then. Ask the caretaker for a flush in autumn.", "Will do."),
+]
+
+
+def test_whoever_is_led_through_something_and_tells_how_that_went_is_not_talked_at() -> None:
+    """To put something right takes words that nobody had when it broke."""
+
+    def highest(answers: list[str]) -> float:
+        told = zip((said for said, _ in LED), answers, strict=True)
+        return _highest([step(said, observation=answer) for said, answer in told], BROKEN)
+
+    assert highest([answer for _, answer in LED]) < FIRES
+    assert highest(["A white one.", "Half a bar.", *["Okay."] * 5]) >= FIRES
+
+
 def test_c14_something_made_off_the_task_is_drift_though_its_words_differ() -> None:
     """A stretch late in the run that makes things is one affair, however little its steps share."""
     made = [

@@ -10,7 +10,7 @@ from ..answers import Evidence
 from .asides import is_aside
 from .base import Reading
 from .features import StepFeatures
-from .partaking import wants_more
+from .partaking import does_so, wants_more
 from .topics import TopicSet, topic_of_task
 
 _FEWEST = 3
@@ -78,4 +78,4 @@ def is_remark(step: StepFeatures) -> bool:
         return False
     if len(step.said) > _LONGEST_REMARK or len(answer.split(None, _LONGEST_NOD)) > _LONGEST_NOD:
         return False
-    return not wants_more(answer, step.heard)
+    return not wants_more(answer, step.heard) and not does_so(answer)

@@ -1,10 +1,17 @@
 """How a person takes part: what they make their own, what they ask back, and what is said with them in mind."""
 
+import re
 from collections.abc import Iterable
 
 from .features import StepFeatures
 from .words import Phrases, split
 
+_DOES_SO = re.compile(
+    r"\b(?:did|done|tried|trying|will do|will try|still|nothing (?:changed|happen(?:s|ed)|yet)|now it"
+    r"|it(?: now| just| is)? (?!(?:can|does|is|may|might|must|seems?|should|sounds|was|will|would)\b)"
+    r"(?:\w+ing|\w+ed|\w+s|went|came))\b"
+)
+"""Whoever was told what to do tells how that went."""
 _AT_LENGTH = 12
 """Words of an answer with which a person takes the matter up."""
 _ASKS = 5
@@ -37,10 +44,10 @@ def refers(step: StepFeatures) -> bool:
 
 
 def takes_up(step: StepFeatures) -> bool:
-    """Whether a person makes the matter their own: by speaking at length, or by asking for something."""
+    """Whether a person makes the matter their own: they speak at length, wish for more, or do as told."""
     answer = step.result_excerpt
     words = split(answer)
-    if len(words) >= _AT_LENGTH or wants_more(answer, words):
+    if len(words) >= _AT_LENGTH or wants_more(answer, words) or does_so(answer):
         return True
     return len(words) >= _ASKS and ("?" in answer or _WISHES.are_in(answer, words))
 
@@ -48,6 +55,11 @@ def takes_up(step: StepFeatures) -> bool:
 def wants_more(answer: str, words: Iterable[str]) -> bool:
     """Whether a person wants to be shown the next of a kind; given the words of the answer."""
     return _FOR_MORE.are_in(answer, words)
+
+
+def does_so(answer: str) -> bool:
+    """Whether a person does what the messages lead them through."""
+    return _DOES_SO.search(answer.lower()) is not None
 
 
 def asks_back(step: StepFeatures) -> bool:

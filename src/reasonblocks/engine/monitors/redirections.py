@@ -11,7 +11,7 @@ import msgspec
 
 from .complaints import ASTRAY, remark_in
 from .features import StepFeatures
-from .partaking import is_content
+from .partaking import does_so, is_content
 from .provenance import STEPS_TO_WAIT, turns_to_something_else
 from .topics import TopicSet, topic_of_task
 from .words import Phrases
@@ -107,9 +107,8 @@ class Redirections:
         first = self._latest[0]
         if len(self._latest) < _ENOUGH or step.index - first.index > _WITHIN:
             return [found] if found.plain and (found.astray or step.index - self._stray < _SHORTLY) else None
-        # Who has said what they want and then nods has not been led away yet.
-        told = found.plain or found.returns or not any(one.plain or one.returns for one in self._latest)
-        return list(self._latest) if told else None
+        # Who only nods may be led through something, or not have been led away yet.
+        return list(self._latest) if found.plain or found.returns else None
 
     def _redirection(self, step: StepFeatures) -> Redirection | None:
         topic, reply = step.topic, step.observation
@@ -117,7 +116,7 @@ class Redirections:
         own = topic.brought & ~self._before
         if len(reply.split(None, _LONGEST_REPLY)) > _LONGEST_REPLY or own.bit_count() > _MOST_OWN:
             return None
-        if turns_to_something_else(reply) or is_content(step):
+        if turns_to_something_else(reply) or is_content(step) or does_so(reply):
             return None
         plain = remark_in(step, ASTRAY) or remark_in(step, _REMINDS)
         # Of what was looked up before the message the person may have asked for anything, unless they say so.
