@@ -15,6 +15,7 @@ import msgspec
 from .beginnings import infers
 from .features import StepFeatures, quote
 from .inquiry import inquires
+from .lists import goes_through_a_list
 from .topics import TopicSet, topic_of_task
 from .waiting import waits
 from .words import Phrases
@@ -87,6 +88,7 @@ class _Glance(msgspec.Struct, frozen=True, gc=False):
     thought: str
     action: str
     arguments: str
+    command: str
 
     @property
     def size(self) -> int:
@@ -178,6 +180,7 @@ class Detours:
             step.thought[:_QUOTED],
             step.action,
             step.arguments[:_QUOTED],
+            step.command[:_QUOTED],
         )
 
     def _spoken_of_old(self) -> TopicSet:
@@ -221,7 +224,7 @@ class Detours:
         self, row: Sequence[_Glance], before: Sequence[_Glance], of_task: float, most_led: float
     ) -> bool:
         """Whether these steps are not about the task, answer no failure, and were not led to."""
-        if sum(one.concludes for one in row) >= _CONCLUDES * len(row):
+        if sum(one.concludes for one in row) >= _CONCLUDES * len(row) or _is_of_a_list(row, before):
             return False
         total = sum(one.size for one in row)
         if sum((one.words & self._task).bit_count() for one in row) > of_task * total or _answers_failure(row):
@@ -277,6 +280,12 @@ def _is_short_look(step: StepFeatures) -> bool:
     if listed or len(words) > _LONGEST_THOUGHT or not _TROUBLE.isdisjoint(words):
         return False
     return not (inquires(step) or waits(step))
+
+
+def _is_of_a_list(row: Sequence[_Glance], before: Sequence[_Glance]) -> bool:
+    """Whether these steps go on with a list that the run was going through before them."""
+    glances = [*before[-1:], *row]
+    return len({one.action for one in glances}) == 1 and goes_through_a_list([one.command for one in glances])
 
 
 def _answers_failure(row: Sequence[_Glance]) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 from ..answers import Evidence
 from .base import Reading
 from .features import StepFeatures
+from .lists import goes_through_a_list
 from .roles import runs_commands
 from .waiting import waits
 from .words import WordSet, alike, number_set, size
@@ -42,6 +43,8 @@ _PART = re.compile(r"(?=[a-z]*\d)(?=\d*[a-z])[a-z\d]{6,}|[a-z]{2,}|\d+|[^\W\d_a-
 """An id, a word, a number; one notation has a blank or a letter where another has none."""
 _ID = re.compile(r"[A-Za-z][A-Za-z_.\-]*\d{3,}$")
 """Letters and a long number: what has another number is another thing."""
+_ANY_ID = re.compile(r"(?=.*\d)(?=.*[A-Za-z])")
+"""The same where a tool is given nothing but values: there is no telling an option by its looks, nor a version."""
 _YEAR = 3
 """Digits of a number that makes another thing of it where the result has that number too; fewer are an amount."""
 _TOKEN = re.compile(r"\w[\w.\-]*\w|\w")
@@ -55,7 +58,8 @@ class _Row(msgspec.Struct, gc=False):
     """The first one, as long as it has not been read."""
     tool: bytes
     steps: list[int]
-    calls: set[bytes]
+    calls: list[str]
+    """As they are written, no two the same."""
     core: frozenset[str]
     """What is in all the calls..."""
     shortest: frozenset[str]
@@ -123,7 +127,7 @@ class SameEnds:
         tokens, names = _tokens(step)
         core = row.core & tokens
         shortest = tokens if len(tokens) < len(row.shortest) else row.shortest
-        if says_much and any(token in step.heard for token in tokens - core if token.isdigit() and len(token) >= _YEAR):
+        if says_much and _echoes_another(step, tokens - core):
             return False
         names |= row.names
         hosts = row.hosts | _hosts(step)
@@ -131,12 +135,19 @@ class SameEnds:
             return False
         row.gaps |= step.index > row.steps[-1] + 1
         row.steps = [*row.steps[1 - _MOST :], step.index]
-        if len(row.calls) < _MOST:
-            row.calls.add(step.call)
+        if len(row.calls) < _MOST and step.command not in row.calls:
+            row.calls.append(step.command)
         row.core, row.shortest, row.names, row.hosts = core, shortest, names, hosts
         row.end = end
         row.ends |= end | step.result_numbers
         return True
+
+
+def _echoes_another(step: StepFeatures, others: frozenset[str]) -> bool:
+    """Whether a result has a number of a call that the calls before had not: it is of another thing, however alike."""
+    # To a tool that is given nothing but values no number is an amount.
+    shortest = _YEAR if runs_commands(step.action) else 1
+    return any(token in step.heard for token in others if token.isdigit() and len(token) >= shortest)
 
 
 def _begin(step: StepFeatures, end: WordSet) -> _Row:
@@ -145,7 +156,7 @@ def _begin(step: StepFeatures, end: WordSet) -> _Row:
         first=step,
         tool=step.tool,
         steps=[step.index],
-        calls={step.call},
+        calls=[step.command],
         core=nothing,
         shortest=nothing,
         names=nothing,
@@ -184,8 +195,9 @@ def _tokens(step: StepFeatures) -> tuple[frozenset[str], frozenset[str]]:
     text = _WITHOUT_OBJECT.sub(" ", _SCHEME.sub(" ", step.command)).replace("\\n", " ")
     tokens: list[str] = []
     names: list[str] = []
+    identifies = (_ID if runs_commands(step.action) else _ANY_ID).match
     for token in _TOKEN.findall(text):
-        parts = [token.lower()] if _ID.match(token) else _PART.findall(token.lower())
+        parts = [token.lower()] if identifies(token) else _PART.findall(token.lower())
         tokens += parts
         if not token.isalpha() or not token.islower():
             names += parts
@@ -201,7 +213,7 @@ def _hosts(step: StepFeatures) -> frozenset[str]:
 
 def _found(row: _Row, step: StepFeatures) -> Reading | None:
     over = len(row.steps) - (_FEWEST_IN_TURNS if row.gaps else _FEWEST)
-    if over < 0 or len(row.calls) < 2:
+    if over < 0 or len(row.calls) < 2 or goes_through_a_list(row.calls):
         return None  # the very same call is for others to see, and may wait for something
     reason = f"The same was called for {len(row.steps)} times, spelt in other ways, and each time came to the same."
     quotes = [text for text in (row.quote, step.call_quote(), step.result_quote()) if text]

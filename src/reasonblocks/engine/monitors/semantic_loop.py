@@ -20,6 +20,7 @@ from .exchanges import Exchanges
 from .failing import Failing
 from .features import StepFeatures, quote
 from .idle_changes import IdleChanges
+from .lists import goes_through_a_list
 from .notices import Notices
 from .pondering import Pondering
 from .promises import Promises
@@ -179,7 +180,10 @@ class _State:
                 best, since = score, place
         if best and not waiting and self._goes_round(now):
             best = max(best, _SCORES[3] * patience)
-        return Reading(best, _evidence(step, [one for one, _ in same[since:]])) if best else NOTHING
+        shown = [one for one, _ in same[since:]]
+        if not best or _is_of_a_list(shown, now):
+            return NOTHING
+        return Reading(best, _evidence(step, shown))
 
     def _waits(self, step: StepFeatures, now: Done, last: Done) -> bool:
         """Whether it waits for something: whoever does looks in the same way each time."""
@@ -222,6 +226,11 @@ def _asks_or_promises(step: StepFeatures) -> bool:
 
 def _score(reading: Reading) -> float:
     return reading.score
+
+
+def _is_of_a_list(earlier: list[Done], now: Done) -> bool:
+    """Whether calls that are so much alike are those of a list."""
+    return all(one.tool == now.tool for one in earlier) and goes_through_a_list([one.said for one in (*earlier, now)])
 
 
 def _thought_again(earlier: Done, now: Done, step: StepFeatures) -> bool:

@@ -10,6 +10,7 @@ import re
 from ..answers import Evidence
 from .base import Reading
 from .features import StepFeatures
+from .lists import goes_through_a_list
 from .roles import runs_commands
 from .waiting import waits
 from .words import WordSet, alike, covered, size, split, token_set, word_set
@@ -55,7 +56,7 @@ class ShownAgain:
         self._last: StepFeatures | None = None
         self._first: StepFeatures | None = None
         self._again: list[int] = []
-        self._commands: set[str] = set()
+        self._commands: list[str] = []
         self._tokens: WordSet = 0
         """Of the last result that was read..."""
         self._all: WordSet = 0
@@ -89,10 +90,10 @@ class ShownAgain:
             return None
         if not news and step.command not in self._commands:
             self._again = [*self._again[1 - _MOST :], step.index]  # the very same command may wait for something
-        if len(self._commands) < _MOST:
-            self._commands.add(step.command)
+        if len(self._commands) < _MOST and step.command not in self._commands:
+            self._commands.append(step.command)
         over = len(self._again) - _AGAIN
-        if over < 0 or self._again[-1] != step.index or self._first is None:
+        if over < 0 or self._again[-1] != step.index or self._first is None or goes_through_a_list(self._commands):
             return None
         reason = f"{len(self._again) + 1} commands in a row show the same, and nothing was changed in between."
         steps = [self._first.index, *self._again]
@@ -100,7 +101,7 @@ class ShownAgain:
         return Reading(_SCORES[min(over, len(_SCORES) - 1)], evidence)
 
     def _begin(self, first: StepFeatures) -> None:
-        self._first, self._again, self._commands = first, [], {first.command}
+        self._first, self._again, self._commands = first, [], [first.command]
         self._tokens = self._all = _tokens(first)
         self._digits = _figures(first.command)
 
