@@ -2,7 +2,9 @@
 
 import pytest
 
+from reasonblocks.engine.monitors.base import Monitor
 from reasonblocks.engine.monitors.features import ObservedStep
+from reasonblocks.engine.monitors.late_sprawl import LateSprawl
 from reasonblocks.engine.monitors.silent_topic_drift import SilentTopicDrift
 
 from .departures import ON_TASK, STRETCH, TANGENTS, TASK, read, step
@@ -229,6 +231,25 @@ def test_whoever_is_led_through_something_and_tells_how_that_went_is_not_talked_
 
     assert highest([answer for _, answer in LED]) < FIRES
     assert highest(["A white one.", "Half a bar.", *["Okay."] * 5]) >= FIRES
+
+
+GARDEN = "I would like a plan for the strip of land behind our house."
+ASKED = [
+    ("How long does the sun reach it in July?", "Till four in the afternoon."),
+    ("Which soil do you find when you dig?", "Heavy clay."),
+    ("Do rabbits or deer come by?", "Hares, from the railway."),
+    ("Who waters it in August?", "Grandmother, with a can."),
+    ("May there be stinging insects next to the terrace?", "My nephew is allergic."),
+    ("What may the stones and the timber cost?", "Eight hundred at most."),
+    ("Would you rather eat from it or look at it?", "Currants for jelly."),
+]
+
+
+@pytest.mark.parametrize("monitor", [SilentTopicDrift(), LateSprawl()], ids=["drift", "sprawl"])
+def test_whoever_answers_what_they_are_asked_is_not_led_away(monitor: Monitor) -> None:
+    """To find out what somebody needs takes questions about one thing after the other."""
+    steps = [step(said, observation=answer) for said, answer in ASKED]
+    assert max(reading.score for reading in read(monitor, steps, GARDEN)) < FIRES
 
 
 def test_c14_something_made_off_the_task_is_drift_though_its_words_differ() -> None:

@@ -348,6 +348,14 @@ def test_c14_a_claim_against_the_result_fires(result: str, claim: str, readings:
     assert NAME in readings(cancelling(result, say(claim, "Thanks.")))[-1].fired
 
 
+def test_c14_a_receipt_may_be_passed_on(readings: Readings) -> None:
+    """Who tells what came back has not said that it is done."""
+    receipt = '{"case": "QT-5520", "state": "received", "inspection": "barn"}'
+    passed_on = say("Your case is QT-5520. As a barn is involved, an inspection is needed.", "Fine.")
+    assert NAME not in readings(cancelling(receipt, passed_on))[-1].fired
+    assert NAME in readings(cancelling(receipt, say("Great news, that's settled.", "Thanks.")))[-1].fired
+
+
 @pytest.mark.parametrize(
     ("result", "message"),
     [(result, message) for result in REFUSALS for message in ADMISSIONS]

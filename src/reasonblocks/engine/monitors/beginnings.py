@@ -16,7 +16,7 @@ from .features import StepFeatures
 from .hops import Hops
 from .inquiry import inquires
 from .monologue import is_remark
-from .partaking import refers
+from .partaking import refers, takes_up
 from .provenance import Origin
 from .terms import Terms
 from .topics import TopicSet, topic_of_task, topic_set
@@ -156,6 +156,8 @@ class Beginnings:
             return 1.0
         if step.speaks_only:
             self._remarks = self._remarks + 1 if is_remark(step) else 0
+            if takes_up(step):
+                return 0.0
         if self._remarks >= _MONOLOGUE:
             return 0.0
         if out_of_the_blue:

@@ -47,9 +47,14 @@ def takes_up(step: StepFeatures) -> bool:
     """Whether a person makes the matter their own: they speak at length, wish for more, or do as told."""
     answer = step.result_excerpt
     words = split(answer)
-    if len(words) >= _AT_LENGTH or wants_more(answer, words) or does_so(answer):
+    if len(words) >= _AT_LENGTH or wants_more(answer, words) or does_so(answer) or _answers(step, words):
         return True
     return len(words) >= _ASKS and ("?" in answer or _WISHES.are_in(answer, words))
+
+
+def _answers(step: StepFeatures, words: list[str]) -> bool:
+    """Whether a question is answered with something that was not in it, rather than with a nod."""
+    return step.thought.rstrip().endswith("?") and step.topic.brought & ~step.topic.spoken != 0
 
 
 def wants_more(answer: str, words: Iterable[str]) -> bool:

@@ -35,7 +35,7 @@ from .told_states import ToldStates
 from .troubles import owns_trouble
 from .untried import calls_proven, is_untried
 from .verdicts import is_bare, only_receipt, speaks_against, tells_of_failure
-from .words import WordSet, phrases, pieces, split
+from .words import WordSet, phrases, pieces, size, split
 
 _NAME = "verification_skip"
 _CALL_FAILED = 0.75
@@ -95,6 +95,8 @@ _BEGINNING = 400
 _BEGINNING_OF_REPORT = 200
 _LONGEST_REFUSAL = 300
 _LONGEST_NOD = 80
+_PASSED_ON = 2
+"""Words and numbers that a message has from a result which it passes on."""
 
 
 class Reports:
@@ -113,6 +115,7 @@ class Reports:
         "_looked",
         "_mistaken",
         "_prompt",
+        "_receipt",
         "_refused",
         "_reported",
         "_rereads",
@@ -159,6 +162,8 @@ class Reports:
         """The newest change since then, if its result leaves open whether it was made, and nobody looked since."""
         self._bare = False
         """Whether that result says nothing at all."""
+        self._receipt: WordSet = 0
+        """Its words and numbers."""
         self._unseen = False
         """Whether something was changed, and nothing looked up after that."""
         self._rereads = Rereads()
@@ -254,6 +259,7 @@ class Reports:
         if not named or not self._refused or named & self._refused or step.tool == self._mistaken:
             self._failed = None
         self._unconfirmed = (step.index, step.result_quote()) if receipt or self._bare else None
+        self._receipt = step.result_words | step.result_numbers
         if orders:
             self._changed |= named | step.result_numbers
             self._unseen = True
@@ -366,10 +372,14 @@ class Reports:
         if self._rereads.unmoved is not None:
             reason = "Something is reported as done, but what was shown after the change is the same as before it."
             return _reading(_CALL_FAILED, reason, self._rereads.unmoved, step, lead)
-        if self._unconfirmed is None or leaves_open(first if deed else lead):
+        if self._unconfirmed is None or leaves_open(first if deed else lead) or (not deed and self._passes_on(step)):
             return self._compare_hope(step)
         reason = "Something is reported as done, but the result of the call leaves that open, and nobody looked since."
         return _reading(_BARE if self._bare else _NO_CALL, reason, self._unconfirmed, step, lead)
+
+    def _passes_on(self, step: StepFeatures) -> bool:
+        """Whether a message tells what the result has: what was received, or is under way, may be told as that."""
+        return size((step.thought_words | step.thought_numbers) & self._receipt) >= _PASSED_ON
 
     def _compare_all(self, step: StepFeatures, left: tuple[int, str, bytes]) -> Reading | None:
         """What is wrong with a message that calls all of it done, or makes light of a part that failed."""
