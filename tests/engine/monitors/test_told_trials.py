@@ -53,6 +53,7 @@ NOT_CALLED_PASSED = (
     "One failure left, which I look into now.",
     "The tests passed before my change.",
     "8/8: lib/p.py is the last of them.",
+    "Confirmed. The zone is what breaks it.",
     "8 of 8 files to look at.",
 )
 

@@ -53,7 +53,7 @@ _MOST_IN_DOUBT = 1.5
 """The most that a step weighs which may put a failure right, or speak of a result that is not known as a whole."""
 _MOST_OF_AN_INQUIRY = 0.5
 """The most that a step weighs which looks for a cause."""
-_MOST_KNOWN = 0.3
+_MOST_KNOWN = 0.2
 """With a greater share of known words a stretch is not about something else, however unusual that is for the run."""
 _CLOSE, _HARDLY_KNOWN, _FEWEST_WORDS = 0.4, 0.1, 0.75
 """A stretch of questions, or of work, that shares so much, and so little with the rest, needs so few words each."""

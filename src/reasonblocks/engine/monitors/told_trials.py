@@ -71,7 +71,7 @@ _WORKED = re.compile(
 """Of anything else."""
 _VERIFIED = re.compile(
     r"^\W{0,4}(?:i |we )?(?:have |'ve )?(?:also |successfully |then )?(?:confirmed|proved|proven|validated|verified)\b"
-    r"(?! (?:by|for|in|on|only|partly|through|via|whether|with)\b)"
+    r"(?! (?:by|for|in|on|only|partly|through|via|whether|with)\b|[.,:;!]|$)"
 )
 """A line of an account that says so."""
 _NOT_TOLD = re.compile(
