@@ -100,8 +100,17 @@ class SameEnds:
             if changes:
                 self._rows = []
             return None
+        figures: WordSet | None = None
         for row in self._rows:
-            if step.index - row.steps[-1] <= _NEAR and self._goes_on(row, step, end):
+            if step.index - row.steps[-1] > _NEAR or not _has_the_same_end(row, step, end):
+                continue
+            fresh = step.result_numbers & ~row.ends
+            if fresh and not step.failed:
+                if figures is None:
+                    figures = number_set(step.given)
+                if fresh & ~figures:
+                    continue
+            if self._goes_on(row, step, end):
                 return _found(row, step)
         if changes:
             self._rows = []
@@ -111,12 +120,7 @@ class SameEnds:
     def _goes_on(self, row: _Row, step: StepFeatures, end: WordSet) -> bool:
         """Whether a call is one more of a row, which takes it in then."""
         says_much = not step.failed and size(end | step.result_numbers) >= _SAYS_MUCH
-        if (step.tool != row.tool and not says_much) or step.failed is not row.failed:
-            return False
-        if alike(end | step.given_words, row.end | step.given_words) < _SAME_END:
-            return False
-        figures = step.result_numbers & ~number_set(step.given)
-        if size(end & ~row.ends) > _NEWS or (figures & ~row.ends and not step.failed):
+        if step.tool != row.tool and not says_much:
             return False
         if row.first is not None:
             _read_first(row, row.first)
@@ -137,6 +141,13 @@ class SameEnds:
         row.end = end
         row.ends |= end | step.result_numbers
         return True
+
+
+def _has_the_same_end(row: _Row, step: StepFeatures, end: WordSet) -> bool:
+    """Whether a call comes to the same as those of a row, but for its figures."""
+    if step.failed is not row.failed or size(end & ~row.ends) > _NEWS:
+        return False
+    return alike(end | step.given_words, row.end | step.given_words) >= _SAME_END
 
 
 def _begin(step: StepFeatures, end: WordSet) -> _Row:
