@@ -92,14 +92,21 @@ class SameEnds:
         if role.notes:
             return None
         changes = role.changes and not step.failed
-        if (changes and (role.writes or runs_commands(step.action))) or role.waits or (not step.failed and waits(step)):
+        if (changes and (role.writes or runs_commands(step.action))) or role.waits:
             self._rows = []
             return None
-        end = step.result_words & ~step.given_words
-        if size(step.result_words) < (_ALL_AS_IT_WAS if changes else _SAYS_WHY) or len(step.command) > _LONGEST_COMMAND:
+        brief = size(step.result_words) < (_ALL_AS_IT_WAS if changes else _SAYS_WHY)
+        brief = brief or len(step.command) > _LONGEST_COMMAND
+        if brief and not self._rows:
+            return None
+        if not step.failed and waits(step):
+            self._rows = []
+            return None
+        if brief:
             if changes:
                 self._rows = []
             return None
+        end = step.result_words & ~step.given_words
         figures: WordSet | None = None
         for row in self._rows:
             if step.index - row.steps[-1] > _NEAR or not _has_the_same_end(row, step, end):
