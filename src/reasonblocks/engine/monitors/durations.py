@@ -64,6 +64,9 @@ class Durations:
         found: list[Opposite] = []
         # Most sentences have no digit.
         counting = [remark.said.text for remark in remarks if remark.said.marks & DIGIT]
+        if not counting:
+            self._events.append(event)
+            return found
         now = [last for text in counting for last in _lasting(event.at, text)]
         for last in now:
             past = next((held for held in reversed(self._said) if _of_the_same(held, last)), None)

@@ -31,6 +31,22 @@ _DENIED = re.compile(
 )
 _DENYING = frozenset("can cannot could couldn did didn failed missing no not unable unavailable".split())
 """One of these words is in whatever matches."""
+_SOURCES = frozenset(
+    "abstract appendix archive article attachment audio bibliography caption captions chapter chart contract dataset "
+    "diagram document email figure footage footnote image invoice ledger letter log logs manual map memo message "
+    "metadata minutes page paper pdf photo picture policy profile receipt recording register report review schedule "
+    "screenshot slide slides source spreadsheet statement subtitle subtitles summary table thread ticket transcript "
+    "transcripts video videos website wiki".split()
+)
+_NOT, _GETS = (
+    frozenset("cannot failed not t unable".split()),
+    frozenset(
+        "access display download extract fetch find get load locate obtain open parse play read retrieve view".split()
+    ),
+)
+_IS_THERE = frozenset("accessible available exist exists file found loaded present retrieved".split())
+_IS_NOT_THERE = frozenset("missing unavailable".split())
+"""As much of it is in the words of whatever matches."""
 _USED = (
     r"(?:(?:after|by|from|having|on|upon|when) )?(?:(?:analy[sz]|cross-?check|check|consult|examin|inspect"
     r"|listen(?:ing)? to|open|pars|read|review|stud|view|watch)(?:ed|i?ed|ing|ying)?(?: through| over)?|according to"
@@ -56,7 +72,7 @@ class ToldSources:
         role = step.role
         if role.notes or role.ends or role.writes or not step.result_size or runs_commands(step.action):
             return
-        may_deny = step.result_size <= _LONGEST_DENIAL and not (role.runs or _DENYING.isdisjoint(step.heard))
+        may_deny = step.result_size <= _LONGEST_DENIAL and not role.runs and _may_deny(step.heard)
         if not (may_deny or self._open):
             return
         said = plain(step.result_excerpt)
@@ -85,6 +101,18 @@ class ToldSources:
                     quotes = [quote(sentence.strip()), denial]
                     return Reading(_NOT_GOT, Evidence(_NAME, reason, [index, step.index], quotes))
         return None
+
+
+def _may_deny(heard: set[str]) -> bool:
+    """Whether a result may say that something could not be got; quickly said of most that they do not."""
+    if _DENYING.isdisjoint(heard) or _SOURCES.isdisjoint(heard):
+        return False
+    if not _IS_NOT_THERE.isdisjoint(heard):
+        return True
+    negated = not _NOT.isdisjoint(heard)
+    if not _IS_THERE.isdisjoint(heard):
+        return negated or "no" in heard
+    return negated and ("be" in heard or not _GETS.isdisjoint(heard))
 
 
 def _denied(said: str) -> dict[str, str]:
