@@ -152,7 +152,11 @@ class SameEnds:
 
 def _has_the_same_end(row: _Row, step: StepFeatures, end: WordSet) -> bool:
     """Whether a call comes to the same as those of a row, but for its figures."""
-    if step.failed is not row.failed or size(end & ~row.ends) > _NEWS:
+    if step.failed is not row.failed:
+        return False
+    if end == row.end:
+        return True
+    if size(end & ~row.ends) > _NEWS:
         return False
     return alike(end | step.given_words, row.end | step.given_words) >= _SAME_END
 

@@ -9,6 +9,7 @@ from .words import split
 
 _STATE = re.compile(r"\b(?:phase|stage|state|status)\W{1,6}([\w -]{1,30})", re.IGNORECASE)
 """A field of a record that says how far something is."""
+_IN_STATE = "stage", "state", "status", "phase"
 _ON_ITS_WAY = UNFINISHED | frozenset(
     "accepted await awaiting backlog begun delayed eta initiated launched left line percent position "
     "queue received remaining requested resuming shortly soon started transit underway unconfirmed warming "
@@ -113,6 +114,8 @@ def _is_status(record: str, heard: Collection[str]) -> bool:
 def _is_under_way(record: str, moves: bool) -> bool:
     lowered = record.lower()
     if "sta" not in lowered and "phase" not in lowered:
+        return False
+    if record.isascii() and not any(map(lowered.__contains__, _IN_STATE)):
         return False
     states = [set(split(state)) for state in _STATE.findall(record)]
     if any(not UNFINISHED.isdisjoint(state) for state in states):
