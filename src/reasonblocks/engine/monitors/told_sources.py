@@ -1,6 +1,7 @@
 """Something could not be got, and is named as the source all the same: `After reviewing the transcript, ...`."""
 
 import re
+from functools import lru_cache
 
 from ..answers import Evidence
 from .base import Reading
@@ -88,19 +89,31 @@ class ToldSources:
         if not self._open:
             return None
         said = plain(text[:_LONGEST_TEXT])
+        denied: dict[str, str] | None = None
         for name, (index, denial) in self._open.items():
-            if name not in said or _denied(said):
+            if name not in said:
                 continue
-            used = re.compile(
-                rf"\b{_USED} (?:the |its |this |that |both )?(?:[\w-]{{1,30}} ){{0,2}}?{name}\b|\b{name} {_SHOWS}"
-            )
             for sentence in _SENTENCES.split(text[:_LONGEST_TEXT]):
                 told = plain(sentence)
-                if name in told and used.search(told) and not _NOT_SO.search(told):
+                if name not in told or _NOT_SO.search(told):
+                    continue
+                if denied is None:
+                    denied = _denied(said)
+                if denied:
+                    return None
+                if _is_used(name).search(told):
                     reason = "What is told is said to come from something that could not be got."
                     quotes = [quote(sentence.strip()), denial]
                     return Reading(_NOT_GOT, Evidence(_NAME, reason, [index, step.index], quotes))
         return None
+
+
+@lru_cache(maxsize=64)
+def _is_used(name: str) -> re.Pattern[str]:
+    """How it is put that a source of this name was used."""
+    return re.compile(
+        rf"\b{_USED} (?:the |its |this |that |both )?(?:[\w-]{{1,30}} ){{0,2}}?{name}\b|\b{name} {_SHOWS}"
+    )
 
 
 def _may_deny(heard: set[str]) -> bool:
