@@ -42,13 +42,14 @@ _MONITOR = "semantic_loop"
 class AskedAgain:
     """The questions in a row that ask for one thing."""
 
-    __slots__ = ("_about", "_heard", "_named", "_once_more", "_quote", "_steps")
+    __slots__ = ("_about", "_heard", "_named", "_once_more", "_steps", "_text")
 
     def __init__(self) -> None:
         self._steps: list[int] = []
-        self._quote = ""
-        self._named: WordSet = 0
-        """The words of what the first one names..."""
+        self._text = ""
+        """The first one."""
+        self._named: WordSet | None = None
+        """The words of what it names, read where another one may be the same..."""
         self._about: WordSet = 0
         """...and all that it is about."""
         self._heard: WordSet = 0
@@ -63,12 +64,10 @@ class AskedAgain:
                 self._forget()
             return None
         about = step.thought_words & ~AROUND
-        named = _named(step.thought)
-        if self._steps and not (self._is_the_same(about, named) and self._heard_before(step)):
+        if self._steps and not (self._heard_before(step) and self._is_the_same(about, step)):
             self._forget()
         if not self._steps:
-            self._quote = step.thought_quote()
-            self._named, self._about = named, about
+            self._text, self._about = step.thought, about
         self._steps = [*self._steps[-_MOST:], step.index]
         self._heard |= step.result_words | step.result_numbers | step.thought_words | step.thought_numbers
         self._once_more += not _ONCE_MORE.isdisjoint(step.heard)
@@ -77,11 +76,14 @@ class AskedAgain:
         if over < 0:
             return None
         reason = f"{len(self._steps)} messages in a row ask for the same, and nothing new came back."
-        quotes = [self._quote, step.thought_quote(), quote(step.observation)]
+        quotes = [quote(self._text), step.thought_quote(), quote(step.observation)]
         return Reading(_SCORES[min(over, len(_SCORES) - 1)], Evidence(_MONITOR, reason, list(self._steps), quotes))
 
-    def _is_the_same(self, about: WordSet, named: WordSet) -> bool:
+    def _is_the_same(self, about: WordSet, step: StepFeatures) -> bool:
         """Whether it names nothing but what the first one named, or has most of its words."""
+        if self._named is None:
+            self._named = _named(self._text)
+        named = _named(step.thought)
         if named & ~self._named:
             return False
         if named:
@@ -95,7 +97,8 @@ class AskedAgain:
 
     def _forget(self) -> None:
         self._steps = []
-        self._named = self._about = self._heard = 0
+        self._named = None
+        self._about = self._heard = 0
         self._once_more = 0
 
 

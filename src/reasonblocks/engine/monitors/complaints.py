@@ -7,6 +7,7 @@ are a sign.
 import re
 from collections import deque
 from collections.abc import Callable
+from functools import lru_cache
 
 from .features import StepFeatures
 from .words import Phrases
@@ -61,6 +62,8 @@ ASTRAY = Phrases(
 """It is not what they came for."""
 
 
+_MOST_REMEMBERED = 16
+"""Replies of which is remembered what they are: several ask about the same one."""
 _PAUSES = re.compile(r"[,;?!.]+(?=\s)")
 
 
@@ -90,6 +93,11 @@ def remark_in(step: StepFeatures, kind: Phrases) -> bool:
     reply = step.observation
     if len(reply) > _MOST_CHARACTERS or not kind.may_be_in(reply, step.heard):
         return False
+    return _is_remark(reply, kind)
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def _is_remark(reply: str, kind: Phrases) -> bool:
     return len(reply.split()) <= _LONGEST and kind.found_in(_plain(reply))
 
 

@@ -43,6 +43,8 @@ _AGAIN = frozenset(
 )
 """With one of these a later or another doing is denied."""
 _TRIED = re.compile(r"\b\d+ (?:failed|passed)\b|\b(?:Ran|Found|collected) \d+ (?:items?|tests?)\b|^OK\b", re.MULTILINE)
+_IN_TRIED = " failed", " passed", "Ran ", "Found ", "collected ", "OK"
+"""One of these is in whatever matches."""
 _UNDOES = re.compile(r"\b(?:checkout|stash|restore|reset|revert|undo|rm|mv)\b")
 _FILE = re.compile(r"(?:[\w.-]*/)*([\w-]+\.[a-z]{1,5})")
 _WRITES = re.compile(r"(?:\bsed -i\b.*\s|\btee\s+|>\s*)((?:[\w.-]*/)*[\w-]+\.[a-z]{1,5})(?:\s*<<.*)?$")
@@ -98,7 +100,7 @@ class DeniedDeeds:
             self._files.clear()
         if step.role.runs and "test" in command:
             words = split(command)
-            if any("test" in word for word in words) and _TRIED.search(step.observation[:_LONGEST_RESULT]):
+            if any("test" in word for word in words) and _tried(step.observation[:_LONGEST_RESULT]):
                 self._tests = step.index, frozenset(map(stem, words)), step.call_quote()
         if step.failed:
             return
@@ -118,6 +120,11 @@ class DeniedDeeds:
         for kept in (self._files, self._records):
             while len(kept) > _MOST_KEPT:
                 kept.popitem(last=False)
+
+
+def _tried(result: str) -> bool:
+    """Whether a result tells how tests came out."""
+    return any(map(result.__contains__, _IN_TRIED)) and _TRIED.search(result) is not None
 
 
 def _is_limited(rest: str) -> bool:

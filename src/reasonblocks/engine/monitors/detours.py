@@ -274,10 +274,11 @@ def _new(glance: _Glance, old: TopicSet) -> float:
 def _is_short_look(step: StepFeatures) -> bool:
     """Whether it gives no reason for what it looks at, and is no look at the next of many."""
     words = step.said
-    if step.failed and not (_ABSENT.are_in(step.result_excerpt, step.heard) and _WORKS.isdisjoint(words)):
+    if len(words) > _LONGEST_THOUGHT or not _TROUBLE.isdisjoint(words):
         return False
-    listed = not step.topic.said and " " not in step.arguments and "://" not in step.arguments
-    if listed or len(words) > _LONGEST_THOUGHT or not _TROUBLE.isdisjoint(words):
+    if not step.topic.said and " " not in step.arguments and "://" not in step.arguments:
+        return False
+    if step.failed and not (_WORKS.isdisjoint(words) and _ABSENT.are_in(step.result_excerpt, step.heard)):
         return False
     return not (inquires(step) or waits(step))
 

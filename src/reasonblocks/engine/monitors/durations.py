@@ -21,6 +21,7 @@ _DURATION = re.compile(
     r"(hour|day|week|month)s?\b(?! (?:after|ago|before|old|of|prior)\b)",
     re.IGNORECASE,
 )
+_AMOUNT = re.compile(r"[$\u20ac\u00a3]\s?([\d,]+(?:\.\d+)?)")
 _MAY_LAST = re.compile(r"\d[\s-](?:hour|day|week|month|business|calendar|full|working)", re.IGNORECASE)
 _HOURS = {"hour": 1, "day": 24, "week": 168, "month": 720}
 _APART = 1.4
@@ -64,6 +65,9 @@ class Durations:
         found: list[Opposite] = []
         # Most sentences have no digit.
         counting = [remark.said.text for remark in remarks if remark.said.marks & DIGIT]
+        if not counting:
+            self._events.append(event)
+            return found
         now = [last for text in counting for last in _lasting(event.at, text)]
         for last in now:
             past = next((held for held in reversed(self._said) if _of_the_same(held, last)), None)
@@ -91,7 +95,7 @@ def _lasting(at: int, text: str) -> list[_Lasts]:
         if len(durations) != 1 or not NEGATES.isdisjoint(words) or not _OTHER.isdisjoint(words):
             continue
         if not _TAKES.isdisjoint(words):
-            amounts = frozenset(re.findall(r"[$\u20ac\u00a3]\s?([\d,]+(?:\.\d+)?)", clause))
+            amounts = frozenset(_AMOUNT.findall(clause))
             found.append(_Lasts(at, *_hours(durations[0]), word_set(words), amounts, text))
     return found if len(found) == 1 else []  # two of them are a list
 

@@ -95,9 +95,13 @@ class Exchanges:
         return found
 
     def _listen(self, step: StepFeatures) -> Reading | None:
+        known = reduce(or_, chain.from_iterable(self._recent), 0) if len(step.heard) <= _LONGEST_ANSWER else 0
+        if not _holds_nothing_new(step, known):
+            self._steps = []  # neither one more message of a row nor the first one of another
+            return None
         matter = _matter(step)
         codes = _codes(step.thought)
-        if not self._steps or not self._is_the_same(step, matter, codes):
+        if not self._steps or not self._is_the_same(step, matter, codes, known):
             self._begin(step, matter, codes)
             return None
         self._steps = [*self._steps[1 - _MOST :], step.index]
@@ -113,29 +117,24 @@ class Exchanges:
         return Reading(_SCORES[min(over, len(_SCORES) - 1)], Evidence(_MONITOR, reason, list(self._steps), quotes))
 
     def _begin(self, step: StepFeatures, matter: WordSet, codes: frozenset[str]) -> None:
-        known = self._known()
-        begins = matter > 0 and _is_about_one_matter(step, matter) and _holds_nothing_new(step, known)
-        self._steps = [step.index] if begins else []
+        if not (matter > 0 and _is_about_one_matter(step, matter)):
+            self._steps = []
+            return
+        self._steps = [step.index]
         self._quote = step.thought_quote()
         self._named, self._heard, self._codes = matter, step.result_words | step.result_numbers, codes
-        self._stated = int(begins and _merely_states(step))
+        self._stated = int(_merely_states(step))
 
-    def _known(self) -> WordSet:
-        return reduce(or_, chain.from_iterable(self._recent), 0)
-
-    def _is_the_same(self, step: StepFeatures, matter: WordSet, codes: frozenset[str]) -> bool:
+    def _is_the_same(self, step: StepFeatures, matter: WordSet, codes: frozenset[str], known: WordSet) -> bool:
         if not _is_about_one_matter(step, matter) or (self._codes and codes - self._codes):
             return False
         common = size(matter & (self._named | self._heard))
         if common < max(1 if size(matter) <= _FEW else 2, _IN_COMMON * size(matter)):
             return False
-        known = self._known()
         unnamed = matter & ~(self._named | self._heard)
         if step.thought_numbers & ~known or size(unnamed & known) > _OTHER * size(matter):
             return False  # what is known and was not named is another thing; a new word is one more for the same
-        if size(unnamed & ~known) > max(_FEW_FRESH, _FRESH * size(matter)):
-            return False
-        return _holds_nothing_new(step, known)
+        return size(unnamed & ~known) <= max(_FEW_FRESH, _FRESH * size(matter))
 
 
 def _is_about_one_matter(step: StepFeatures, matter: WordSet) -> bool:

@@ -46,8 +46,9 @@ class Pondering:
             self._steps = []
             return None
         words = split(text)
-        about = (word_set(words) | number_set(words)) & ~ABOUT_SAYING
-        if size(about) < _FEWEST_WORDS or not ("?" in text or not _ASKS.isdisjoint(words)):
+        asks = "?" in text or not _ASKS.isdisjoint(words)
+        about = (word_set(words) | number_set(words)) & ~ABOUT_SAYING if asks else 0
+        if size(about) < _FEWEST_WORDS:
             self._steps = []
             return None
         if self._steps and size(about & self._words) < max(_FEWEST_SAME, _SAME * size(about)):

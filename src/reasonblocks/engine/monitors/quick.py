@@ -7,6 +7,8 @@ letters, is not; but for that the letters must be small ones.
 import re
 from collections.abc import Iterator
 
+_COUNT_AS_OTHERS = "\u0130\u0131\u017f\u212a"
+"""Letters that count as i, s or k where capitals count as small letters."""
 _PLAIN = re.compile(r"(?:[a-z]|\\?[ '-])+")
 
 
@@ -45,7 +47,7 @@ class AnyCase:
     def are_in(self, text: str) -> bool:
         """Whether there is any of them."""
         # Some letters of other alphabets count as the same letter though they have no small one: such texts are few.
-        if text.isascii():
+        if text.isascii() or not any(map(text.__contains__, _COUNT_AS_OTHERS)):
             return self._small.search(f" {text.lower()}") is not None
         if self._compiled is None:  # most agents never need it
             self._compiled = re.compile(self._any, re.IGNORECASE)

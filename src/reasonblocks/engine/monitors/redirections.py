@@ -116,14 +116,16 @@ class Redirections:
         own = topic.brought & ~self._before
         if len(reply.split(None, _LONGEST_REPLY)) > _LONGEST_REPLY or own.bit_count() > _MOST_OWN:
             return None
-        if turns_to_something_else(reply) or is_content(step) or does_so(reply):
+        # Of what was looked up before the message the person may have asked for anything, unless they say so.
+        new, new_if_plain = topic.spoken & ~self._before, topic.spoken & ~self._spoken
+        may_be, may_be_if_plain = _is_new(new, strange, topic.brought), _is_new(new_if_plain, strange, topic.brought)
+        if not (may_be or may_be_if_plain) or turns_to_something_else(reply) or is_content(step) or does_so(reply):
             return None
         plain = remark_in(step, ASTRAY) or remark_in(step, _REMINDS)
-        # Of what was looked up before the message the person may have asked for anything, unless they say so.
-        new = topic.spoken & ~(self._spoken if plain else self._before)
-        count = new.bit_count()
-        if count < _FEWEST_WORDS or topic.brought & (new | strange):
+        if not (may_be_if_plain if plain else may_be):
             return None
+        new = new_if_plain if plain else new
+        count = new.bit_count()
         astray = (
             count >= _MOSTLY_NEW * topic.spoken.bit_count()
             and (topic.spoken & self._wish).bit_count() <= _MOST_OF_WISH
@@ -134,3 +136,8 @@ class Redirections:
             return None
         returns = topic.brought != own or not _WANTS.isdisjoint(step.heard)
         return Redirection(step.index, step.result_quote(), new | strange, plain, astray, returns)
+
+
+def _is_new(new: TopicSet, strange: TopicSet, brought: TopicSet) -> bool:
+    """Whether a message is about something else, and the reply has nothing of it."""
+    return new.bit_count() >= _FEWEST_WORDS and not brought & (new | strange)

@@ -96,16 +96,32 @@ class SameEnds:
         if role.notes:
             return None
         changes = role.changes and not step.failed
-        if (changes and (role.writes or runs_commands(step.action))) or role.waits or (not step.failed and waits(step)):
+        if (changes and (role.writes or runs_commands(step.action))) or role.waits:
             self._rows = []
             return None
-        end = step.result_words & ~step.given_words
-        if size(step.result_words) < (_ALL_AS_IT_WAS if changes else _SAYS_WHY) or len(step.command) > _LONGEST_COMMAND:
+        brief = size(step.result_words) < (_ALL_AS_IT_WAS if changes else _SAYS_WHY)
+        brief = brief or len(step.command) > _LONGEST_COMMAND
+        if brief and not self._rows:
+            return None
+        if not step.failed and waits(step):
+            self._rows = []
+            return None
+        if brief:
             if changes:
                 self._rows = []
             return None
+        end = step.result_words & ~step.given_words
+        figures: WordSet | None = None
         for row in self._rows:
-            if step.index - row.steps[-1] <= _NEAR and self._goes_on(row, step, end):
+            if step.index - row.steps[-1] > _NEAR or not _has_the_same_end(row, step, end):
+                continue
+            fresh = step.result_numbers & ~row.ends
+            if fresh and not step.failed:
+                if figures is None:
+                    figures = number_set(step.given)
+                if fresh & ~figures:
+                    continue
+            if self._goes_on(row, step, end):
                 return _found(row, step)
         if changes:
             self._rows = []
@@ -115,12 +131,7 @@ class SameEnds:
     def _goes_on(self, row: _Row, step: StepFeatures, end: WordSet) -> bool:
         """Whether a call is one more of a row, which takes it in then."""
         says_much = not step.failed and size(end | step.result_numbers) >= _SAYS_MUCH
-        if (step.tool != row.tool and not says_much) or step.failed is not row.failed:
-            return False
-        if alike(end | step.given_words, row.end | step.given_words) < _SAME_END:
-            return False
-        figures = step.result_numbers & ~number_set(step.given)
-        if size(end & ~row.ends) > _NEWS or (figures & ~row.ends and not step.failed):
+        if step.tool != row.tool and not says_much:
             return False
         if row.first is not None:
             _read_first(row, row.first)
@@ -148,6 +159,17 @@ def _echoes_another(step: StepFeatures, others: frozenset[str]) -> bool:
     # To a tool that is given nothing but values no number is an amount.
     shortest = _YEAR if runs_commands(step.action) else 1
     return any(token in step.heard for token in others if token.isdigit() and len(token) >= shortest)
+
+
+def _has_the_same_end(row: _Row, step: StepFeatures, end: WordSet) -> bool:
+    """Whether a call comes to the same as those of a row, but for its figures."""
+    if step.failed is not row.failed:
+        return False
+    if end == row.end:
+        return True
+    if size(end & ~row.ends) > _NEWS:
+        return False
+    return alike(end | step.given_words, row.end | step.given_words) >= _SAME_END
 
 
 def _begin(step: StepFeatures, end: WordSet) -> _Row:

@@ -51,14 +51,40 @@ _RECORD_ID = re.compile(r"#?(?=[A-Z]*-?\d)(?=[A-Z\d-]*\d)[A-Z]{1,5}-?\d[A-Z\d]{3
 _SENTENCES = re.compile(r"(?<=[.!?])\s|\n")
 
 
-class _Record(msgspec.Struct, gc=False):
+class _Record(msgspec.Struct):
     """One of several things that stand beside each other."""
 
     key: str
     beside: list["_Record"]
     """All that were listed with it: these can be taken for each other."""
-    names: frozenset[str]
-    values: frozenset[str]
+    texts: list[tuple[str, str]]
+    """The texts of its fields with their names, until somebody asks what they say: that is seldom."""
+    told: tuple[frozenset[str], frozenset[str]] | None = None
+
+    @property
+    def names(self) -> frozenset[str]:
+        """What it is called."""
+        return self._read()[0]
+
+    @property
+    def values(self) -> frozenset[str]:
+        """What it is like, with its names."""
+        return self._read()[1]
+
+    def _read(self) -> tuple[frozenset[str], frozenset[str]]:
+        if self.told is None:
+            names: set[str] = set()
+            values: set[str] = set()
+            for key, text in self.texts:
+                if len(values) >= _MOST_VALUES:
+                    break
+                plain = _plain(text)
+                if len(plain) > 1:
+                    values.add(plain)
+                    if key in _NAMES:
+                        names.add(plain)
+            self.told, self.texts = (frozenset(names), frozenset(values)), []
+        return self.told
 
 
 class ToldRecords:
@@ -208,18 +234,13 @@ def _record(name: str, value: dict[str, Any], beside: list[_Record]) -> _Record 
     own = name if _ID.fullmatch(name) else ids[-1] if ids else ""
     if not _ID.fullmatch(own):
         return None
-    names: set[str] = set()
-    values: set[str] = set()
-    for part in [value, *[one for one in value.values() if isinstance(one, dict)]]:
-        for key, one in part.items():
-            if not isinstance(one, str) or key.endswith("id") or len(values) >= _MOST_VALUES:
-                continue
-            plain = _plain(one)
-            if len(plain) > 1:
-                values.add(plain)
-                if key in _NAMES:
-                    names.add(plain)
-    return _Record(own, beside, frozenset(names), frozenset(values)) if values else None
+    texts = [
+        (key, one)
+        for part in (value, *[one for one in value.values() if isinstance(one, dict)])
+        for key, one in part.items()
+        if isinstance(one, str) and not key.endswith("id")
+    ]
+    return _Record(own, beside, texts) if any(len(_plain(text)) > 1 for _, text in texts) else None
 
 
 def _tells(said: str, other: _Record, record: _Record, ours: set[str], rest: set[str]) -> bool:

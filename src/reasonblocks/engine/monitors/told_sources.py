@@ -1,6 +1,7 @@
 """Something could not be got, and is named as the source all the same: `After reviewing the transcript, ...`."""
 
 import re
+from functools import lru_cache
 
 from ..answers import Evidence
 from .base import Reading
@@ -31,6 +32,22 @@ _DENIED = re.compile(
 )
 _DENYING = frozenset("can cannot could couldn did didn failed missing no not unable unavailable".split())
 """One of these words is in whatever matches."""
+_SOURCES = frozenset(
+    "abstract appendix archive article attachment audio bibliography caption captions chapter chart contract dataset "
+    "diagram document email figure footage footnote image invoice ledger letter log logs manual map memo message "
+    "metadata minutes page paper pdf photo picture policy profile receipt recording register report review schedule "
+    "screenshot slide slides source spreadsheet statement subtitle subtitles summary table thread ticket transcript "
+    "transcripts video videos website wiki".split()
+)
+_NOT, _GETS = (
+    frozenset("cannot failed not t unable".split()),
+    frozenset(
+        "access display download extract fetch find get load locate obtain open parse play read retrieve view".split()
+    ),
+)
+_IS_THERE = frozenset("accessible available exist exists file found loaded present retrieved".split())
+_IS_NOT_THERE = frozenset("missing unavailable".split())
+"""As much of it is in the words of whatever matches."""
 _USED = (
     r"(?:(?:after|by|from|having|on|upon|when) )?(?:(?:analy[sz]|cross-?check|check|consult|examin|inspect"
     r"|listen(?:ing)? to|open|pars|read|review|stud|view|watch)(?:ed|i?ed|ing|ying)?(?: through| over)?|according to"
@@ -56,7 +73,7 @@ class ToldSources:
         role = step.role
         if role.notes or role.ends or role.writes or not step.result_size or runs_commands(step.action):
             return
-        may_deny = step.result_size <= _LONGEST_DENIAL and not (role.runs or _DENYING.isdisjoint(step.heard))
+        may_deny = step.result_size <= _LONGEST_DENIAL and not role.runs and _may_deny(step.heard)
         if not (may_deny or self._open):
             return
         said = plain(step.result_excerpt)
@@ -72,19 +89,43 @@ class ToldSources:
         if not self._open:
             return None
         said = plain(text[:_LONGEST_TEXT])
+        denied: dict[str, str] | None = None
         for name, (index, denial) in self._open.items():
-            if name not in said or _denied(said):
+            if name not in said:
                 continue
-            used = re.compile(
-                rf"\b{_USED} (?:the |its |this |that |both )?(?:[\w-]{{1,30}} ){{0,2}}?{name}\b|\b{name} {_SHOWS}"
-            )
             for sentence in _SENTENCES.split(text[:_LONGEST_TEXT]):
                 told = plain(sentence)
-                if name in told and used.search(told) and not _NOT_SO.search(told):
+                if name not in told or _NOT_SO.search(told):
+                    continue
+                if denied is None:
+                    denied = _denied(said)
+                if denied:
+                    return None
+                if _is_used(name).search(told):
                     reason = "What is told is said to come from something that could not be got."
                     quotes = [quote(sentence.strip()), denial]
                     return Reading(_NOT_GOT, Evidence(_NAME, reason, [index, step.index], quotes))
         return None
+
+
+@lru_cache(maxsize=64)
+def _is_used(name: str) -> re.Pattern[str]:
+    """How it is put that a source of this name was used."""
+    return re.compile(
+        rf"\b{_USED} (?:the |its |this |that |both )?(?:[\w-]{{1,30}} ){{0,2}}?{name}\b|\b{name} {_SHOWS}"
+    )
+
+
+def _may_deny(heard: set[str]) -> bool:
+    """Whether a result may say that something could not be got; quickly said of most that they do not."""
+    if _DENYING.isdisjoint(heard) or _SOURCES.isdisjoint(heard):
+        return False
+    if not _IS_NOT_THERE.isdisjoint(heard):
+        return True
+    negated = not _NOT.isdisjoint(heard)
+    if not _IS_THERE.isdisjoint(heard):
+        return negated or "no" in heard
+    return negated and ("be" in heard or not _GETS.isdisjoint(heard))
 
 
 def _denied(said: str) -> dict[str, str]:

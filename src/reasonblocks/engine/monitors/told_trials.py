@@ -216,10 +216,11 @@ class ToldTrials:
         return found
 
     def _compare(self, step: StepFeatures, bad: Outcome) -> Reading | None:
+        if self._owned:
+            return None
         said = _passed(step.thought, bad)
-        if not self._owned and said is None:
+        if said is None:
             self._owned = owns_trouble(step.thought) or bad.is_named_in(step.thought)
-        if said is None or self._owned:
             return None
         reason = f"A trial is said to have passed, but {bad.what}."
         return Reading(_SAID_PASSED, Evidence(_NAME, reason, [bad.at, step.index], [quote(said), bad.quote]))

@@ -1,6 +1,7 @@
 """Whether a step looks after something that takes its time elsewhere: how long that is cannot be known."""
 
 import re
+from collections.abc import Collection
 
 from .features import StepFeatures
 from .results import UNFINISHED
@@ -8,6 +9,7 @@ from .words import split
 
 _STATE = re.compile(r"\b(?:phase|stage|state|status)\W{1,6}([\w -]{1,30})", re.IGNORECASE)
 """A field of a record that says how far something is."""
+_IN_STATE = "stage", "state", "status", "phase"
 _ON_ITS_WAY = UNFINISHED | frozenset(
     "accepted await awaiting backlog begun delayed eta initiated launched left line percent position "
     "queue received remaining requested resuming shortly soon started transit underway unconfirmed warming "
@@ -29,11 +31,19 @@ _SPEAKS_OF_WAITING = re.compile(
     r"|come|arrived|landed|(?:over|through)(?! \w)))\b",
     re.IGNORECASE,
 )
+_OF_WAITING = frozenset(
+    "along arrived bit come complete done far finished landed minute minutes moment over ready second seconds still "
+    "through time under underway while yet".split()
+)
+_BEGIN_WAITING = "wait", "poll", "patien", "progress"
+"""One of these words is in whatever matches, or one that begins like these."""
 _BEING_DONE = re.compile(
     r"\b(?:is|are|still|currently|now) (?:being )?(?!missing|existing|nothing)\w+ing\b|\bbeing \w+(?:ed|en|t)\b"
     r"|\b(?:hold on|not (?:yet|finished|done|complete|through)|no change)\b",
     re.IGNORECASE,
 )
+_OF_BEING_DONE = frozenset("are being change currently hold is not now still".split())
+"""One of these words is in whatever matches."""
 _SHARE = re.compile(r"\d\s?%|\b\d+ ?(?:/|of|out of) ?\d+\b")
 """How much of something is done."""
 _FILE_NAME = re.compile(r"[\w-]+\.[a-z]\w{0,5}\b")
@@ -63,36 +73,49 @@ def waits(step: StepFeatures, moves: bool = False) -> bool:
 
 def _looks_at_progress(step: StepFeatures, moves: bool) -> bool:
     words = step.said
-    if len(words) <= _LONGEST_REMARK and _SPEAKS_OF_WAITING.search(step.thought):
+    if len(words) <= _LONGEST_REMARK and _may_speak_of_waiting(step) and _SPEAKS_OF_WAITING.search(step.thought):
         return True
     record = step.result_excerpt
-    if step.result_size <= _STATUS and (step.unfinished or (not step.failed and _is_status(record))):
+    if step.result_size <= _STATUS and (step.unfinished or (not step.failed and _is_status(record, step.heard))):
         return True
     return (len(words) <= _FEW_WORDS or not _WAITS_FOR.isdisjoint(words)) and _is_under_way(record, moves)
 
 
 def is_under_way(record: str) -> bool:
     """Whether a result says that something was begun and is not at its end."""
-    return _is_status(record) or _is_under_way(record, moves=False)
+    return _is_status(record, split(record)) or _is_under_way(record, moves=False)
 
 
-def _is_status(record: str) -> bool:
-    """Whether a short result says no more than that something has begun."""
+def _may_speak_of_waiting(step: StepFeatures) -> bool:
+    """Whether it is not out of the question; most thoughts have no word of it."""
+    thought = step.thought
+    if not (_OF_WAITING.isdisjoint(step.said) and thought.isascii()):
+        return True
+    return any(map(thought.lower().__contains__, _BEGIN_WAITING))
+
+
+def _is_status(record: str, heard: Collection[str]) -> bool:
+    """Whether a short result, whose words these are, says no more than that something has begun."""
     if len(record) > _SHORT_STATUS:
         return False
-    words = split(_FILE_NAME.sub(" ", record) if "." in record else record)
+    words = split(_FILE_NAME.sub(" ", record)) if "." in record else heard
     if not _ENDED.isdisjoint(words):
         return False
     if not _ON_ITS_WAY.isdisjoint(words):
         return True
-    if _SHARE.search(record) and len(_FIELDS.split(record)) <= _MOST_FIELDS:
+    shares = "%" in record or "/" in record or "of" in record
+    if shares and _SHARE.search(record) and len(_FIELDS.split(record)) <= _MOST_FIELDS:
         return True
+    if record.isascii() and _OF_BEING_DONE.isdisjoint(heard):
+        return False
     return _BEING_DONE.search(record) is not None
 
 
 def _is_under_way(record: str, moves: bool) -> bool:
     lowered = record.lower()
     if "sta" not in lowered and "phase" not in lowered:
+        return False
+    if record.isascii() and not any(map(lowered.__contains__, _IN_STATE)):
         return False
     states = [set(split(state)) for state in _STATE.findall(record)]
     if any(not UNFINISHED.isdisjoint(state) for state in states):

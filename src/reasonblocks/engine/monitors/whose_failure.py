@@ -26,6 +26,33 @@ _IS_MINE = re.compile(
     rf"|\b(?:I|we)(?:['\u2019]ve| have)? (?:broke|broken|caused|introduced)\b",
     re.IGNORECASE,
 )
+_IN_NOT_MINE = (
+    "not ",
+    "n't",
+    "n\u2019t",
+    "before ",
+    "without ",
+    "nothing to do with",
+    "unrelated",
+    "existing",
+    "independent of",
+)
+_IN_MINE = (
+    "break",
+    "broke",
+    "brought in by",
+    "because of",
+    "cause",
+    "come from",
+    "comes from",
+    "due to",
+    "introduce",
+    "made",
+    "makes",
+    "result of",
+    "thanks to",
+)
+"""One of these is in whatever matches."""
 _UNSURE = CONDITIONS | GUESSES | frozenset("fixed no not resolved see so until whether".split())
 
 
@@ -76,7 +103,7 @@ def _blamed(at: int, text: str) -> _Blamed | None:
     lowered = text.lower()
     if not any(map(lowered.__contains__, _FAILS)) or text.rstrip()[-1:] == "?":
         return None
-    mine, other = _IS_MINE.search(text) is not None, _NOT_MINE.search(text) is not None
+    mine, other = _says(_IS_MINE, _IN_MINE, text, lowered), _says(_NOT_MINE, _IN_NOT_MINE, text, lowered)
     if mine == other:
         return None
     words = split(text)
@@ -84,3 +111,10 @@ def _blamed(at: int, text: str) -> _Blamed | None:
         return None
     names = frozenset([name for name in names_in(text) if "_" in name or "." in name])
     return _Blamed(at, names, mine, text) if names else None
+
+
+def _says(pattern: re.Pattern[str], parts: tuple[str, ...], text: str, lowered: str) -> bool:
+    """Whether there is a match; most texts have not even a part of one."""
+    if text.isascii() and not any(map(lowered.__contains__, parts)):
+        return False
+    return pattern.search(text) is not None
