@@ -330,39 +330,46 @@ class _State:
         if role.writes and self._failure is not None and not self._switched_off:
             self._switched_off = switches_off(step)
         if role.runs:
-            if self._change is not None and is_idle(step.arguments, self._changed_words):
-                if tries(step.arguments):
-                    self._idle = (step.index, step.call_quote())
-                return
-            self._unrunnable = has_no_runner(step)
-            bad = self._told_trials.bad
-            if self._unrunnable or (bad is not None and bad.failed):
-                self._new = self._failure is None and self._change is None and not (self._went_back or role.writes)
-                self._failure, self._failing = (step.index, step.result_quote()), step.arguments
-                self._switched_off, self._failed_with = False, step.result_excerpt
-            elif bad is not None and not bad.all_skipped:
-                return
-            elif self._failure is not None and not self._looked_bad and self._is_narrowed(step):
-                self._narrowed, self._change = True, None
-                return
-            else:
-                self._failure = None
-                self._passed = self._passed or (self._wrote and step.result_size > 0)
-            self._owned = self._looked_bad = self._there_before = False
-            self._narrowed = False
-            if not self._unrunnable:
-                self._change = self._idle = None
+            self._remember_run(step)
         elif role.writes:
-            self._wrote = True
-            if not step.failed and not self._was_found(step):
-                # An editor shows what it wrote by itself; in a shell it was asked for.
-                self._looked = runs_commands(step.action) and (
-                    step.result_size >= _SHOWN or (step.result_size > 0 and looks_as_well(step.arguments))
-                )
-                self._change = (step.index, step.call_quote())
-                self._changed_words, self._idle = step.given, None
+            self._remember_change(step)
         elif not step.failed and (role.looks or (step.result_size >= _SHOWN and may_show(step))):
             self._looked = True
+
+    def _remember_run(self, step: StepFeatures) -> None:
+        if self._change is not None and is_idle(step.arguments, self._changed_words):
+            if tries(step.arguments):
+                self._idle = (step.index, step.call_quote())
+            return
+        self._unrunnable = has_no_runner(step)
+        bad = self._told_trials.bad
+        if self._unrunnable or (bad is not None and bad.failed):
+            self._new = self._failure is None and self._change is None and not (self._went_back or step.role.writes)
+            self._failure, self._failing = (step.index, step.result_quote()), step.arguments
+            self._switched_off, self._failed_with = False, step.result_excerpt
+        elif bad is not None and not bad.all_skipped:
+            return
+        elif self._failure is not None and not self._looked_bad and self._is_narrowed(step):
+            self._narrowed, self._change = True, None
+            return
+        else:
+            self._failure = None
+            self._passed = self._passed or (self._wrote and step.result_size > 0)
+        self._owned = self._looked_bad = self._there_before = False
+        self._narrowed = False
+        if not self._unrunnable:
+            self._change = self._idle = None
+
+    def _remember_change(self, step: StepFeatures) -> None:
+        self._wrote = True
+        if step.failed or self._was_found(step):
+            return
+        # An editor shows what it wrote by itself; in a shell it was asked for.
+        self._looked = runs_commands(step.action) and (
+            step.result_size >= _SHOWN or (step.result_size > 0 and looks_as_well(step.arguments))
+        )
+        self._change = (step.index, step.call_quote())
+        self._changed_words, self._idle = step.given, None
 
     def _owns(self, text: str) -> bool:
         """Whether a text speaks of the failure: of trouble, or of the very error."""
