@@ -98,8 +98,8 @@ class ToldRecords:
         self._records: dict[str, _Record] = {}
         self._change: StepFeatures | None = None
         """The newest change since somebody answered."""
-        self._changed: set[str] = set()
-        """The ids that changes were given."""
+        self._changed: dict[str, None] = {}
+        """The ids that the latest changes were given."""
         self._counts: dict[str, set[int]] = {}
         """What the records that were changed say there is how many of."""
 
@@ -113,7 +113,10 @@ class ToldRecords:
             self._unread.append(text)
         if role.changes:
             self._change = step
-            self._changed.update(_ID.findall(step.arguments[:_LONGEST_TEXT]))
+            for one in _ID.findall(step.arguments[:_LONGEST_TEXT]):
+                self._changed[one] = None
+            while len(self._changed) > _MOST_RECORDS:
+                del self._changed[next(iter(self._changed))]
 
     def forget(self) -> None:
         """Somebody has answered."""
@@ -206,7 +209,7 @@ class ToldRecords:
                     self._records[record.key] = record
 
     def _count(self, value: dict[str, Any]) -> None:
-        if self._changed.isdisjoint([one for one in value.values() if isinstance(one, str)]):
+        if not any(isinstance(one, str) and one in self._changed for one in value.values()):
             return
         for name, count in value.items():
             if type(count) is int and 0 <= count < 1_000 and len(self._counts) < _MOST_VALUES:

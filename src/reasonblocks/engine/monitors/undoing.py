@@ -12,6 +12,8 @@ _TURNS = 4
 """Changes: this, that, this again, that again."""
 _MOST_STEPS = 14
 _MOST = 6
+_MOST_RAN = 256
+"""Results of runs that are known again."""
 _SCORES = (0.65, 0.75, 0.85)
 _LONGEST_RECEIPT = 300
 """Characters of a result that may tell two turns of one switch from each other."""
@@ -38,7 +40,7 @@ class Undoing:
 
     def __init__(self) -> None:
         self._changes: list[_Change] = []
-        self._ran: set[bytes] = set()
+        self._ran: dict[bytes, None] = {}
         self._tested = 0
 
     def observe(self, step: StepFeatures) -> Reading | None:
@@ -47,7 +49,9 @@ class Undoing:
         if role.runs and not role.changes:
             if step.result not in self._ran:
                 self._tested = step.index  # it was tried out, and that showed something
-                self._ran.add(step.result)
+                self._ran[step.result] = None
+                if len(self._ran) > _MOST_RAN:
+                    del self._ran[next(iter(self._ran))]
             return None
         if step.failed or step.speaks_only or not (role.changes or (role.unknown and step.result_size)):
             return None
